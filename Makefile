@@ -1,0 +1,49 @@
+# One command for each thing. The environment builds itself; only python3.11+, git and cc are needed.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+PIP := $(BIN)/pip --disable-pip-version-check -qq
+FAST := not slow and not chaos and not learning and not browser and not adb
+
+.DEFAULT_GOAL := help
+.PHONY: help demo phone test check fast lint bench clean
+
+help: ## list these targets
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-7s %s\n", $$1, $$2}'
+
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "distrl needs Python 3.11 or newer; try: make PYTHON=python3.11"; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "installing into $(VENV) (once)"
+	@$(PIP) install -c constraints.txt -e ".[dev]"
+	@touch $@
+
+demo: $(STAMP) ## watch the built-in phone being operated
+	@$(BIN)/distrl demo
+
+phone: $(STAMP) ## open the built-in phone
+	@$(BIN)/distrl phone
+
+lint: $(STAMP)
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy --strict distrl benchmarks examples docs/images
+	@$(BIN)/lint-imports
+
+test: lint ## everything: style, types, architecture, all tests
+	@$(BIN)/pytest -q -n 2 --dist loadfile
+
+check: lint ## what to run before every commit: style, types, architecture, fast tests
+	@$(BIN)/pytest -q -x -m "$(FAST)"
+
+fast: $(STAMP) ## the fast tests alone
+	@$(BIN)/pytest -q -x -m "$(FAST)"
+
+bench: $(STAMP) ## the benchmarks
+	@$(BIN)/python benchmarks/phone.py
+
+clean: ## remove what was built, the environment included
+	@rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,3 @@
+"""distrl: asynchronous reinforcement learning for models that operate phones."""
+
+__version__ = "0.1.0"

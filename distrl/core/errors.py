@@ -1,0 +1,40 @@
+"""The errors of distrl, one per boundary.
+
+`ValueError` is for what a user wrote and `assert` for what we got wrong; the classes here are for what the world
+did. Each is caught once, where something can be done about it, and becomes an outcome and a counter.
+"""
+
+import difflib
+from collections.abc import Iterable
+
+
+class DistrlError(Exception):
+    """Something outside of this program failed."""
+
+
+class DeviceError(DistrlError):
+    """A device did not do what it was asked; `cause` is the name of the counter that records it."""
+
+    def __init__(self, cause: str, message: str) -> None:
+        super().__init__(message)
+        self.cause = cause
+
+
+class JudgeError(DistrlError):
+    """A judge could not give a verdict."""
+
+
+class UserError(ValueError):
+    """A mistake in what a user wrote: printed without a traceback, exit status 2."""
+
+
+class UnknownNameError(UserError):
+    """A name that does not exist, with the nearest that do."""
+
+    def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
+        names = sorted(known)
+        near = difflib.get_close_matches(name, names, n=3, cutoff=0.4)
+        hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(names[:20])}"
+        super().__init__(f"unknown {what} {name!r}: {hint}")
+        self.name = name
+        self.near = near
