@@ -1,0 +1,1 @@
+"""Devices: the built-in phone, and what stands behind the same interface."""
