@@ -1,0 +1,147 @@
+"""General tasks for the calculator: sums, shared bills, percentages."""
+
+from random import Random
+
+from distrl.core.interfaces import Plain
+from distrl.tasks.plan import Plan, Stage, on, stage, tap
+from distrl.tasks.template import Draw, Inspect, Params, Template, same
+
+OPERATORS = {"plus": "+", "minus": "-", "times": "*", "divided by": "/"}
+KEYS = {"+": "plus", "-": "minus", "*": "times", "/": "divide", "=": "equals"}
+
+
+def _key_id(sign: str) -> str:
+    return "percent" if sign == "%" else f"calc:{KEYS.get(sign, sign)}"
+
+
+def _result(p: Params) -> int:
+    a, b, c = int(p["a"]), int(p["b"]), int(p.get("c", "0"))
+    match p["operator"]:
+        case "plus":
+            return a + b - c
+        case "minus":
+            return a - b
+        case "times":
+            return a * b
+        case "divided by":
+            return a // b
+    return a * b // 100
+
+
+def _expression(p: Params) -> str:
+    if p["operator"] == "percent of":
+        return f"{p['b']}*{p['a']}%"
+    return p["a"] + OPERATORS[p["operator"]] + p["b"] + (f"-{p['c']}" if "c" in p else "")
+
+
+def _calculated(p: Params, inspect: Inspect) -> bool:
+    return any(same(entry["result"], _result(p)) for entry in inspect("calculator")["history"])
+
+
+def _other_sums(p: Params, rng: Random) -> Plain:
+    """A history without this result, on a clean display."""
+    sums = [(a, b) for a, b in ((12, 9), (33, 48), (7, 25), (60, 14)) if a + b != _result(p)]
+    history = [{"expression": f"{a}+{b}", "result": str(a + b)} for a, b in rng.sample(sums, 2)]
+    return {"calculator": {"expression": "", "done": False, "history": history}}
+
+
+def _calculator_plan(p: Params) -> Plan:
+    """A key at a time: each is pressed when what is before it is on the display."""
+    wanted = _expression(p)
+
+    def shown(inspect: Inspect) -> str:
+        return str(inspect("calculator")["expression"])
+
+    def key_stage(count: int) -> Stage:
+        def is_done(inspect: Inspect) -> bool:
+            return _calculated(p, inspect) or len(shown(inspect)) >= count
+
+        return stage("Calculator", on("calculator/home", tap(id=_key_id(wanted[count - 1]))), done=is_done)
+
+    clean = stage(
+        "Calculator",
+        on("calculator/home", tap(id="calc:clear")),
+        done=lambda inspect: _calculated(p, inspect) or wanted.startswith(shown(inspect)),
+    )
+    keys = [key_stage(count) for count in range(1, len(wanted) + 1)]
+    return clean, *keys, stage("Calculator", on("calculator/home", tap(id="calc:equals")))
+
+
+def _draw_sum(d: Draw) -> Params:
+    operator = d.choice(tuple(OPERATORS)[:3])
+    a, b = sorted((int(d.number(11, 99)), int(d.number(11, 98))), reverse=True)
+    return {"a": str(a + 1 if a == b else a), "operator": operator, "b": str(b)}
+
+
+def _draw_chain(d: Draw) -> Params:
+    return {"a": d.number(11, 99), "operator": "plus", "b": d.number(11, 99), "c": d.number(2, 9)}
+
+
+def _draw_share(d: Draw) -> Params:
+    people = int(d.number(2, 9))
+    return {"a": str(people * int(d.number(11, 98))), "operator": "divided by", "b": str(people)}
+
+
+def _draw_percent(d: Draw) -> Params:
+    return {"a": d.number(5, 95, 5), "operator": "percent of", "b": d.number(20, 980, 20)}
+
+
+TEMPLATES = (
+    Template(
+        name="calculate",
+        suite="general",
+        difficulty=2,
+        phrasings=(
+            "What is {a} {operator} {b}? Use the calculator",
+            "Calculate {a} {operator} {b} with the Calculator app",
+            "Use the calculator to work out {a} {operator} {b}",
+        ),
+        draw=_draw_sum,
+        world=_other_sums,
+        check=_calculated,
+        plan=_calculator_plan,
+    ),
+    Template(
+        name="split_bill",
+        suite="general",
+        difficulty=2,
+        phrasings=(
+            "Split a bill of {a} euros among {b} people, use the calculator",
+            "Calculate {a} divided by {b}",
+            "{b} people share {a} euros: calculate how much each gets",
+        ),
+        draw=_draw_share,
+        world=_other_sums,
+        check=_calculated,
+        plan=_calculator_plan,
+    ),
+    Template(
+        name="calculate_chain",
+        suite="general",
+        difficulty=3,
+        phrasings=(
+            "Calculate {a} plus {b} minus {c}",
+            "What is {a} plus {b} minus {c}? Use the calculator",
+            "I had {a} euros, got {b} and spent {c}: work out in the Calculator what is left",
+        ),
+        draw=_draw_chain,
+        world=_other_sums,
+        check=_calculated,
+        plan=_calculator_plan,
+    ),
+    Template(
+        name="calculate_percent",
+        suite="general",
+        difficulty=3,
+        unseen=True,
+        phrasings=(
+            "How much is {a} percent of {b}? Use the calculator",
+            "Calculate {a} percent of {b}",
+            "Work out {a} percent of {b} in the Calculator app",
+        ),
+        draw=_draw_percent,
+        world=_other_sums,
+        check=_calculated,
+        plan=_calculator_plan,
+    ),
+)
