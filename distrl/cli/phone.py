@@ -1,0 +1,80 @@
+"""`distrl phone` and `distrl demo`: the built-in phone to play with, and films of the expert using it.
+
+Parameters are named for their options, shadowing or not: the name is also that of the option's variable.
+"""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from distrl.cli.output import Output
+
+Scale = Annotated[float, typer.Option(min=0.1, max=1.0, help="Size of the picture as a share of 1080 x 2400 pixels.")]
+
+
+def phone(
+    context: typer.Context,
+    task: Annotated[str, typer.Option(help="A task to set the phone up for; see distrl tasks list.")] = "",
+    record: Annotated[
+        Path | None, typer.Option(help="Film the expert doing the task into this .webp or .gif file.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Which phone: contacts, messages and wallpaper follow from it.")] = 0,
+    scale: Scale = 0.4,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port on 127.0.0.1; 0 takes a free one.")] = 0,
+    app: Annotated[
+        list[Path] | None, typer.Option(help="A Python file with an app of your own; may be repeated.")
+    ] = None,
+    variation: Annotated[list[str] | None, typer.Option(help="Switch a variation on; may be repeated.")] = None,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in a web browser.")] = True,
+) -> None:
+    """Play with the phone in a web browser, or film the expert."""
+    from distrl.core.errors import UserError
+    from distrl.devices.sim.apps import load_app
+    from distrl.devices.sim.variations import check_names
+    from distrl.runtime.build import make_phone
+    from distrl.runtime.playing import Play
+    from distrl.tasks.book import find_task
+
+    output = Output.of(context)
+    found = find_task(task) if task else None
+    names = tuple(variation or ())
+    check_names(names)
+    if record is not None:
+        if found is None:
+            raise UserError("--record films the expert doing a task: add --task, for example --task general-train-0000")
+        _film(output, found.id, record, scale)
+        return
+    handset = make_phone(seed=seed, scale=scale, more_apps=tuple(load_app(path) for path in app or ()))
+    play = Play(handset, found, seed=seed, variations=names)
+    from distrl.cli.phone_server import serve
+
+    serve(play, port=port, opens_browser=browser, output=output)
+
+
+def demo(
+    context: typer.Context,
+    out: Annotated[Path, typer.Option(help="The folder for the films.")] = Path("demo"),
+) -> None:
+    """Film the scripted expert on four tasks: the quickest way to see the phone."""
+    from distrl.tasks.book import load_tasks
+
+    output = Output.of(context)
+    out.mkdir(parents=True, exist_ok=True)
+    for suite in ("general", "web_shopping", "install", "system"):
+        hardest = max(load_tasks(suite, "test")[:12], key=lambda t: t.difficulty)
+        _film(output, hardest.id, out / f"{suite}.webp", 0.4)
+    output.note("Open the films in any web browser. To play yourself: distrl phone")
+
+
+def _film(output: Output, task_id: str, path: Path, scale: float) -> None:
+    from distrl.runtime.playing import record
+    from distrl.tasks.book import find_task
+
+    task = find_task(task_id)
+    output.note(f"{task.id}: {task.instruction}")
+    with output.progress("filming", task.max_steps) as advance:
+        film = record(task, path, scale=scale, on_step=lambda: advance(1))
+    output.write(f"{path}: {film.steps} steps, {'solved' if film.solved else 'not solved'}")
+    if not film.solved:
+        raise typer.Exit(1)

@@ -1,0 +1,126 @@
+"""The phone in a web browser: a small server on loopback; the page is phone.html.
+
+Requests of the page go in (a touch, a key), the screen and its ui tree go out. It listens on 127.0.0.1 only and refuses
+requests that another web site might send: a wrong Host or a foreign Origin.
+"""
+
+import asyncio
+import json
+import socket
+import threading
+import webbrowser
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.routing import Route
+
+from distrl.cli.output import Output
+from distrl.core.types import Action
+from distrl.runtime.playing import Play
+
+PAGE = Path(__file__).with_name("phone.html")
+MAX_BODY = 20_000
+
+
+class PhoneServer:
+    """Answers the page for one phone."""
+
+    def __init__(self, play: Play, port: int) -> None:
+        self._play = play
+        self._hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
+        # A touch changes the phone and draws it: one at a time.
+        self._lock = asyncio.Lock()
+
+    def app(self) -> Starlette:
+        """The routes."""
+        routes = [
+            Route("/", self._page),
+            Route("/screen.png", self._screen),
+            Route("/status", self._status),
+            Route("/act", self._act, methods=["POST"]),
+            Route("/restart", self._restart, methods=["POST"]),
+            Route("/hint", self._hint, methods=["POST"]),
+        ]
+        return Starlette(routes=routes)
+
+    def _refusal(self, request: Request) -> Response | None:
+        host, origin = request.headers.get("host", ""), request.headers.get("origin", "")
+        if host not in self._hosts or (origin and origin.removeprefix("http://") not in self._hosts):
+            return JSONResponse({"error": "only the page of this phone may use it"}, status_code=403)
+        return None
+
+    async def _page(self, request: Request) -> Response:
+        return self._refusal(request) or HTMLResponse(PAGE.read_text(encoding="utf-8"))
+
+    async def _screen(self, request: Request) -> Response:
+        refusal = self._refusal(request)
+        if refusal:
+            return refusal
+        async with self._lock:
+            return Response(self._play.png(), media_type="image/png", headers={"Cache-Control": "no-store"})
+
+    async def _status(self, request: Request) -> Response:
+        return self._refusal(request) or JSONResponse(self._play.status())
+
+    async def _act(self, request: Request) -> Response:
+        refusal = self._refusal(request)
+        if refusal:
+            return refusal
+        body = await _read(request)
+        try:
+            action = msgspec.json.decode(body, type=Action)
+        except (msgspec.DecodeError, ValueError) as error:
+            return JSONResponse({"error": f"not an action: {error}"}, status_code=400)
+        async with self._lock:
+            self._play.perform(action)
+        return JSONResponse(self._play.status())
+
+    async def _restart(self, request: Request) -> Response:
+        return await self._changed(request, self._play.restart)
+
+    async def _hint(self, request: Request) -> Response:
+        return await self._changed(request, self._play.hint)
+
+    async def _changed(self, request: Request, change: Any) -> Response:
+        refusal = self._refusal(request)
+        if refusal:
+            return refusal
+        async with self._lock:
+            change()
+        return JSONResponse(self._play.status())
+
+
+async def _read(request: Request) -> bytes:
+    """A body of bounded size."""
+    body = b""
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MAX_BODY:
+            return json.dumps({"error": "too large"}).encode()
+    return body
+
+
+def serve(play: Play, *, port: int, opens_browser: bool, output: Output) -> None:
+    """Serve until interrupted; the address is printed, and opened if wanted."""
+    listener = socket.socket()
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind(("127.0.0.1", port))
+    except OSError as error:
+        from distrl.core.errors import UserError
+
+        raise UserError(
+            f"port {port} on 127.0.0.1 cannot be used ({error.strerror}); --port 0 takes a free one"
+        ) from error
+    address = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    output.write(address)
+    output.note("Click to tap, drag to swipe, type with your keyboard. Ctrl-C stops the phone.")
+    if opens_browser:
+        threading.Timer(0.5, webbrowser.open, [address]).start()
+    server = PhoneServer(play, listener.getsockname()[1])
+    uvicorn.Server(uvicorn.Config(server.app(), log_level="warning")).run(sockets=[listener])

@@ -1,0 +1,1 @@
+"""Runtime: wires devices, tasks, environments and policies, and runs them."""

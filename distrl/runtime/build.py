@@ -1,0 +1,85 @@
+"""The only file that knows concrete classes: configuration in, devices, environments and policies out."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from distrl.core.clock import Clock, LoopClock
+from distrl.core.config import Config, EnvConfig, PhoneConfig, RewardsConfig, TasksConfig
+from distrl.core.seeds import derive_random
+from distrl.core.types import Task
+from distrl.devices.sim.app import App
+from distrl.devices.sim.apps import builtin_apps
+from distrl.devices.sim.device import SimDevice
+from distrl.devices.sim.faults import Faults
+from distrl.devices.sim.latency import Latency
+from distrl.devices.sim.phone import Phone
+from distrl.envs.gym_env import GymOptions, PhoneGym
+from distrl.envs.phone_env import EnvOptions, PhoneEnvironment, Setup
+from distrl.envs.rewards import Rewards
+from distrl.tasks.book import load_tasks, seed_of, world_of
+from distrl.tasks.judges.rule import RuleJudge
+
+
+def make_phone(*, seed: int = 0, scale: float = 0.25, more_apps: tuple[App, ...] = ()) -> Phone:
+    """The built-in phone, with some apps of your own beside its own."""
+    return Phone(builtin_apps() | {app.id: app for app in more_apps}, seed=seed, scale=scale)
+
+
+def make_sim_device(
+    config: Config, number: int = 0, *, clock: Clock | None = None, script: Mapping[int, str] | None = None
+) -> SimDevice:
+    """Simulated phone number so-and-so of a run, with the latency and faults of the configuration."""
+    name = f"sim-{number}"
+    return SimDevice(
+        name,
+        make_phone(seed=config.seed, scale=config.phone.scale),
+        clock=clock or LoopClock(),
+        latency=Latency(config.phone.latency, derive_random(config.seed, name, "latency")),
+        faults=Faults(config.phone.faults, derive_random(config.seed, name, "faults"), script),
+    )
+
+
+def make_environment(config: Config, device: SimDevice) -> PhoneEnvironment:
+    """An environment on a simulated phone, judged by its ground truth."""
+    options = EnvOptions(
+        judge=config.env.judge,
+        max_episode_s=config.env.max_episode_s,
+        operation_deadline_s=config.env.operation_deadline_s,
+        rewards=Rewards(**config.rewards.model_dump()),
+    )
+    return PhoneEnvironment(device, RuleJudge(device), options)
+
+
+def make_setup(task: Task, *, more_variations: tuple[str, ...] = ()) -> Setup:
+    """How the phone is arranged for a task: the variations it names and some more."""
+    names = dict.fromkeys((*task.tags, *more_variations))
+    return Setup(world=world_of(task), seed=seed_of(task), variations=tuple(names))
+
+
+def make_gym_env(
+    suite: str = "general",
+    split: str = "train",
+    render_mode: str | None = None,
+    seed: int = 0,
+    phone: dict[str, Any] | None = None,
+    rewards: dict[str, Any] | None = None,
+    env: dict[str, Any] | None = None,
+) -> PhoneGym:
+    """What `gymnasium.make("distrl/Phone-v0", suite=..., split=...)` gives; tables as in the configuration file."""
+    tasks = load_tasks(suite, split)
+    config = Config(
+        seed=seed,
+        phone=PhoneConfig(**phone or {}),
+        tasks=TasksConfig.model_validate({"suite": suite, "split": split}),
+        rewards=RewardsConfig(**rewards or {}),
+        env=EnvConfig(**env or {}),
+    )
+    device = make_sim_device(config)
+    return PhoneGym(
+        make_environment(config, device),
+        tasks,
+        lambda task: make_setup(task, more_variations=config.phone.variations),
+        GymOptions(
+            screen_size=device.phone.size, keep_last_actions=config.env.keep_last_actions, render_mode=render_mode
+        ),
+    )
