@@ -144,7 +144,7 @@ def _fill(element: Element, act: Act, tree: tuple[Element, ...]) -> Action | Non
 
 def _slide(element: Element, percent: int) -> Action | None:
     shown = element.text.rpartition(" ")[2].rstrip("%")
-    if shown.isdigit() and abs(int(shown) - percent) <= 2:
+    if shown.isdecimal() and abs(int(shown) - percent) <= 2:
         return None
     left, _, right, _ = element.box
     margin = 30 / 1080

@@ -145,7 +145,7 @@ class _Import:
         value = row.get("max_steps")
         if value is None or value == "":
             return self.max_steps
-        if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 9:
+        if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 9:
             value = int(value)
         if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MAX_STEPS_LIMIT:
             self.mistake(line, f"max_steps must be a whole number in [1, {MAX_STEPS_LIMIT}], got {str(value)[:40]!r}")

@@ -159,12 +159,12 @@ class Ui:
         children: tuple[Node, ...] = (Icon(icon),) if icon else ()
         children += (Box((words,), grow=1),)
         if focused and text:
-            children += (Box((Icon("close_circle", 60),), tap=do(_clear, name), id=f"clear:{name}", label="Clear"),)
+            children += (_clear_button(name),)
         return Box(
             children,
             row=True,
             gap=28,
-            pad=(40, 20, 32, 20),
+            pad=(40, 16, 20, 16),
             height=132,
             fill="field",
             radius=66 if icon else 28,
@@ -183,6 +183,20 @@ def do(fn: Callable[Concatenate[Ui, P], None], *args: P.args, **kwargs: P.kwargs
     """A touch handler, with its arguments checked by the type checker."""
     assert not kwargs, "handlers take positional arguments"
     return Do(fn, args)
+
+
+def _clear_button(field: str) -> Box:
+    return Box(
+        (Icon("close_circle", 60),),
+        width=96,
+        height=96,
+        align="center",
+        justify="center",
+        tap=do(_clear, field),
+        kind="icon",
+        id=f"clear:{field}",
+        label="Clear",
+    )
 
 
 def slide(fn: Callable[["Ui", int], None]) -> Do:

@@ -28,7 +28,7 @@ def make_chrome(phone: Handset) -> Chrome:
     return Chrome(
         clock=f"{minutes // 60}:{minutes % 60:02d}",
         status_icons=tuple(icons),
-        three_buttons=settings.three_buttons,
+        battery=f"{settings.battery}%" if settings.battery_percentage else "",
         navigation=_navigation(settings.three_buttons, "#FFFFFF" if on_picture else "text"),
         keyboard=keyboard(shift=system.shift, symbols=system.symbols) if system.focus else None,
         toast=system.toast if system.toast_until_s > system.time_s else "",

@@ -52,7 +52,7 @@ class Chrome(msgspec.Struct, frozen=True, kw_only=True):
 
     clock: str
     status_icons: tuple[str, ...]
-    three_buttons: bool
+    battery: str = ""
     navigation: Box
     keyboard: Box | None = None
     toast: str = ""
@@ -156,8 +156,9 @@ def _status(chrome: Chrome, fill: str) -> Box:
     color = "#FFFFFF" if on_picture else "text"
     icons: tuple[Node, ...] = tuple(Icon(name, 54, color) for name in chrome.status_icons)
     words = Text(chrome.clock, 46, color, "medium")
+    battery = (Text(chrome.battery, 42, color, "medium"),) if chrome.battery else ()
     return Box(
-        (Box((words,), grow=1), *icons),
+        (Box((words,), grow=1), *icons, *battery),
         row=True,
         gap=14,
         pad=(60, 20, 48, 4),

@@ -66,7 +66,7 @@ def paint(image: Image.Image, laid: Laid, style: Style) -> None:
                 _paint_text(image, item, item.node, style)
             case Icon():
                 mask = icon_mask(item.node.name, max(style.px(item.node.size), 1))
-                image.paste(resolve(item.node.color, style.dark), (style.px(item.x), style.px(item.y)), mask)
+                _stamp(image, resolve(item.node.color, style.dark), style.px(item.x), style.px(item.y), mask)
             case Picture():
                 _paint_picture(image, item, item.node, style)
 
@@ -86,6 +86,11 @@ def _paint_box(image: Image.Image, item: Placed, box: Box, style: Style) -> None
     _fill(image, (x, y, w, h), radius, resolve(box.fill or "bg", style.dark))
 
 
+def _stamp(image: Image.Image, color: Rgb, x: int, y: int, mask: Image.Image) -> None:
+    """Colour through a mask. The core's own call: `Image.paste` spends twice the time on looking at its arguments."""
+    image.im.paste(color, (x, y, x + mask.width, y + mask.height), mask.im)
+
+
 def _fill(image: Image.Image, rect: tuple[int, int, int, int], radius: int, color: Rgb) -> None:
     """A rectangle, its corners round. Large ones are filled plainly between their corners, which is much faster."""
     x, y, w, h = rect
@@ -93,14 +98,14 @@ def _fill(image: Image.Image, rect: tuple[int, int, int, int], radius: int, colo
     if r <= 0:
         image.paste(color, (x, y, x + w, y + h))
     elif w * h < 1500:
-        image.paste(color, (x, y), round_mask(w, h, r))
+        _stamp(image, color, x, y, round_mask(w, h, r))
     else:
         image.paste(color, (x, y + r, x + w, y + h - r))
         image.paste(color, (x + r, y, x + w - r, y + r))
         image.paste(color, (x + r, y + h - r, x + w - r, y + h))
         places = ((x, y), (x + w - r, y), (x, y + h - r), (x + w - r, y + h - r))
-        for corner, place in zip(corner_masks(r), places, strict=True):
-            image.paste(color, place, corner)
+        for corner, (left, top) in zip(corner_masks(r), places, strict=True):
+            _stamp(image, color, left, top, corner)
 
 
 def _paint_text(image: Image.Image, item: Placed, node: Text, style: Style) -> None:
@@ -114,7 +119,7 @@ def _paint_text(image: Image.Image, item: Placed, node: Text, style: Style) -> N
         start = style.px(item.x) + (room // 2 if node.align == "center" else room if node.align == "right" else 0)
         y = style.px(top + line_height(size) * 0.5 + size * 0.36) - above
         for mask, x in words:
-            image.paste(color, (start + x, y), mask)
+            _stamp(image, color, start + x, y, mask)
         top += line_height(size)
 
 

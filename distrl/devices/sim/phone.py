@@ -195,9 +195,9 @@ class Phone:
         return views, pages
 
     def _view(self, page: Page) -> View:
-        if page.ready_s > self.system.time_s:
-            return loading_view(page)
-        return find_page(self.apps, page)(Ui(self, page))
+        view = find_page(self.apps, page)(Ui(self, page))
+        is_loading = page.ready_s > self.system.time_s and not view.dialog
+        return loading_view() if is_loading else view
 
     def _compose(self) -> Frame:
         views, pages = self._views()

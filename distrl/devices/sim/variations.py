@@ -98,7 +98,7 @@ def on_step(phone: Handset) -> None:
         system.popups.append(Page("system", "low_battery"))
 
 
-def loading_view(page: Page) -> View:
+def loading_view() -> View:
     """A page that is not there yet."""
     spinner = Box(
         (Icon("loading", 160, "primary"), Text("Loading…", 48, "text2", align="center")),

@@ -211,7 +211,7 @@ class AndroidWorldCodec:
             return _SCREEN
         if fields.get("x") is not None or fields.get("y") is not None:
             raise ValueError("either an index or x and y, not both")
-        if isinstance(index, str) and index.isascii() and index.isdigit() and len(index) < 9:
+        if isinstance(index, str) and index.isascii() and index.isdecimal() and len(index) < 9:
             index = int(index)
         if isinstance(index, bool) or not isinstance(index, int):
             raise ValueError("index must be a whole number")

@@ -27,7 +27,7 @@ def _iso(day: str) -> str:
 
 def _time(value: str) -> int:
     hours, _, rest = value.strip().partition(":")
-    return int(hours) * 60 + int(rest) if hours.isdigit() and rest.isdigit() else -1
+    return int(hours) * 60 + int(rest) if hours.isdecimal() and rest.isdecimal() else -1
 
 
 def _busy(p: Params, rng: Random) -> Plain:

@@ -20,7 +20,7 @@ def _tile(tile: Tile, color: str) -> Box:
         justify="center",
     )
     return Box(
-        (icon, Text(tile.name, 44, color, align="center")),
+        (icon, Text(tile.name, 44, color, align="center", lines=2)),
         gap=12,
         grow=1,
         align="center",

@@ -8,7 +8,7 @@ KNOWN = ("Ana Lopes", "Ben Carter", "Chloe Martin", "Dr. Weber", "Emma Novak", "
 
 def digits(number: str) -> str:
     """A phone number without what people put between its digits."""
-    return "".join(c for c in number if c.isdigit() or c in "+*#")
+    return "".join(c for c in number if c.isdecimal() or c in "+*#")
 
 
 class Contact(msgspec.Struct):

@@ -4,7 +4,7 @@ import datetime
 
 from distrl.devices.sim.app import Ui, choose, do, go
 from distrl.devices.sim.apps.calendar.month import month_grid, month_head, shown_month
-from distrl.devices.sim.apps.calendar.state import CalendarState, Event, in_words, minutes
+from distrl.devices.sim.apps.calendar.state import CalendarState, Event, in_words, minutes, today
 from distrl.devices.sim.nodes import Box, Do, Icon, View
 from distrl.devices.sim.widgets import EDGE, bar, button, chips, dialog, row, section
 
@@ -13,7 +13,15 @@ REMINDERS = {0: "None", 10: "10 min", 30: "30 min", 60: "1 hour"}
 
 def _date(ui: Ui) -> str:
     event = ui.get(CalendarState).find(ui.arg)
-    return ui.chosen("date", event.date if event else ui.arg)
+    return ui.chosen("date", event.date if event else _day(ui))
+
+
+def _day(ui: Ui) -> str:
+    """The date in the argument; today for what is none."""
+    try:
+        return str(datetime.date.fromisoformat(ui.arg))
+    except ValueError:
+        return str(today(ui))
 
 
 def new(ui: Ui) -> View:
@@ -79,8 +87,8 @@ def save(ui: Ui) -> None:
 
 def pick(ui: Ui) -> View:
     """A month to pick the date from."""
-    first = shown_month(ui, datetime.date.fromisoformat(ui.arg))
-    chosen = ui.chosen("day", ui.arg)
+    first = shown_month(ui, datetime.date.fromisoformat(_day(ui)))
+    chosen = ui.chosen("day", _day(ui))
     grid = Box((month_head(ui, first), *month_grid(ui, first, chosen, _mark)))
     return dialog(
         in_words(chosen),

@@ -47,7 +47,7 @@ def fresh(rng: Random) -> DialerState:
         name = rng.choice([*KNOWN, "555-204-7719", "555-661-0385"])
         kind = rng.choice(["outgoing", "incoming", "incoming", "missed"])
         seconds = 0 if kind == "missed" else rng.randint(20, 900)
-        calls.append(Call(name, name if name[0].isdigit() else "", kind, time_s, seconds))
+        calls.append(Call(name, name if name[0].isdecimal() else "", kind, time_s, seconds))
     texts = [
         "Hi, it's me. Call me back when you have a minute, it's nothing urgent.",
         "Hello, your glasses are ready. You can pick them up until six o'clock.",

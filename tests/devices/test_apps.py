@@ -1,0 +1,92 @@
+"""All apps: every page draws with any argument, and what is on it can be touched and read."""
+
+from pathlib import Path
+
+import pytest
+
+from distrl.core.errors import UserError
+from distrl.core.types import OpenApp, Tap, TypeText
+from distrl.devices.sim.apps import builtin_apps, load_app
+from distrl.devices.sim.layout import lay_out
+from distrl.devices.sim.nodes import Box, Text
+from distrl.devices.sim.phone import Phone
+from distrl.devices.sim.state import Page
+from distrl.runtime.build import make_phone
+from distrl.tasks.suites import store_words
+
+PAGES = [(app.id, name) for app in builtin_apps().values() for name in app.pages]
+EXAMPLE = Path(__file__).parents[2] / "examples" / "tip_jar.py"
+SMALLEST_TEXT = 42
+
+
+def shown(app: str, name: str, arg: str) -> Phone:
+    phone = make_phone()
+    if app != "system":
+        phone.open_app(app)
+    phone.push(Page(app, name, arg))
+    return phone
+
+
+@pytest.mark.parametrize(("app", "name"), PAGES)
+@pytest.mark.parametrize("arg", ["", "nobody", "notes:location", "3"])
+def test_every_page_draws_whatever_it_is_opened_with(app: str, name: str, arg: str) -> None:
+    """A deleted contact or a renamed file leaves pages on the stack that are about nothing."""
+    if app == "system" and arg not in ("notes:location", "3"):
+        pytest.skip("the system opens its own pages with arguments that exist")
+    if app == "system":
+        arg = {"permission": "notes:location", "ad": "3"}.get(name, "notes")
+    phone = shown(app, name, arg)
+    assert len(phone.render()) == 270 * 600 * 3
+    for element in phone.elements():
+        assert not element.clickable or element.text.strip(), f"{app}/{name}: {element} says nothing"
+
+
+@pytest.mark.parametrize(("app", "name"), PAGES)
+def test_no_id_stands_twice_on_a_screen(app: str, name: str) -> None:
+    if (app, name) == ("dialer", "home"):
+        pytest.skip("a call log lists the same person many times")
+    arg = {"permission": "notes:location", "ad": "3"}.get(name, "notes") if app == "system" else ""
+    ids = [e.id for e in shown(app, name, arg).elements() if e.id]
+    assert len(ids) == len(set(ids))
+
+
+@pytest.mark.parametrize("app", sorted(builtin_apps()))
+def test_text_is_never_smaller_than_a_policy_can_read(app: str) -> None:
+    phone = make_phone()
+    if app != "system":
+        phone.open_app(app)
+    view = phone.frame().top
+    for block in (*view.body, *(b for b in (view.bar, view.bottom, view.fab) if b)):
+        assert _smallest(block) >= SMALLEST_TEXT
+
+
+def _smallest(block: Box) -> int:
+    sizes = [p.node.size for p in lay_out(block, 1080, 1.0).placed if isinstance(p.node, Text) and p.node.text.strip()]
+    return min(sizes, default=SMALLEST_TEXT)
+
+
+def test_the_example_app_is_short_and_works() -> None:
+    assert len(EXAMPLE.read_text(encoding="utf-8").splitlines()) < 150
+    phone = make_phone(more_apps=(load_app(EXAMPLE),))
+    before = len(phone.inspect("tip_jar")["tips"])
+    phone.perform(OpenApp(app="Tip jar"))
+    for id, text in (("fab", ""), ("giver", "Ana"), ("dollars", "2.50"), ("save", "")):
+        x, y = next(e for e in phone.elements() if e.id == id).center
+        phone.perform(Tap(x=x, y=y))
+        if text:
+            phone.perform(TypeText(text=text))
+    tips = phone.inspect("tip_jar")["tips"]
+    assert len(tips) == before + 1
+    assert tips[0] == {"giver": "Ana", "cents": 250}
+
+
+def test_a_file_without_an_app_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "empty.py").write_text("x = 1\n")
+    with pytest.raises(UserError, match="defines no APP"):
+        load_app(tmp_path / "empty.py")
+
+
+def test_tasks_name_apps_that_the_store_has() -> None:
+    catalogue = {app["name"] for app in make_phone().inspect("store")["catalogue"]}
+    assert set(store_words.APPS.words) | set(store_words.PAID.words) <= catalogue
+    assert set(store_words.SMALLEST.values()) <= catalogue
