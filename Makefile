@@ -7,7 +7,7 @@ PIP := $(BIN)/pip --disable-pip-version-check -qq
 FAST := not slow and not chaos and not learning and not browser and not adb
 
 .DEFAULT_GOAL := help
-.PHONY: help demo phone test check fast lint bench clean
+.PHONY: help demo phone test check fast lint browser bench clean
 
 help: ## list these targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-7s %s\n", $$1, $$2}'
@@ -32,7 +32,13 @@ lint: $(STAMP)
 	@$(BIN)/mypy --strict distrl benchmarks examples docs/images
 	@$(BIN)/lint-imports
 
-test: lint ## everything: style, types, architecture, all tests
+# The page of the phone is tested in a real browser. As root on Debian it is installed; elsewhere these tests say what is missing.
+browser:
+	@command -v chromium-headless-shell >/dev/null || command -v chromium >/dev/null || \
+		{ [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && echo "installing chromium-headless-shell (once)" && \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y chromium-headless-shell >/dev/null; } || true
+
+test: lint browser ## everything: style, types, architecture, all tests
 	@$(BIN)/pytest -q -n 2 --dist loadfile
 
 check: lint ## what to run before every commit: style, types, architecture, fast tests
