@@ -51,5 +51,5 @@ bench: $(STAMP) ## the benchmarks
 	@$(BIN)/python benchmarks/phone.py
 
 clean: ## remove what was built, the environment included
-	@rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	@rm -rf $(VENV) build dist demo .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

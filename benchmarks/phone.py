@@ -10,6 +10,7 @@ import asyncio
 import json
 import resource
 import statistics
+import sys
 import time
 import tracemalloc
 from random import Random
@@ -150,7 +151,9 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="shorter, within 40 s")
     parser.add_argument("--json", action="store_true", help="figures as JSON")
     arguments = parser.parse_args()
+    print(f"measuring: about {30 if arguments.quick else 110} s", file=sys.stderr)
     figures: dict[str, float] = steps_per_s(8, 5) if arguments.quick else steps_per_s(40, 15)
+    print("steps: done; next: snapshots, memory, 512 phones", file=sys.stderr)
     figures["snapshot_restore_ms"] = snapshot_restore_ms(200)
     figures["mb_per_phone"] = mb_per_phone(32)
     figures["cpu_share_512"] = cpu_share(512, 10 if arguments.quick else 40)

@@ -36,7 +36,7 @@ def home(ui: Ui) -> View:
     tips = ui.get(TipJarState).tips
     total = sum(tip.cents for tip in tips)
     jar = Box(
-        (Icon("jar", 260, "primary"), Text(f"${total / 100:.2f}", 110, align="center")),
+        (Icon("piggy_bank", 260, "primary"), Text(f"${total / 100:.2f}", 110, align="center")),
         gap=8,
         align="center",
         pad=(48, 40, 48, 40),
@@ -44,7 +44,7 @@ def home(ui: Ui) -> View:
     rows = tuple(row(tip.giver, f"${tip.cents / 100:.2f}", lead=Icon("account_heart", 84, "primary")) for tip in tips)
     return View(
         bar=bar("Tip jar", icon_button("delete_outline", "Empty the jar", go("spend"), id="spend"), up=False),
-        body=(jar, *(rows or (empty("jar_outline", "Nothing yet"),))),
+        body=(jar, *(rows or (empty("piggy_bank_outline", "Nothing yet"),))),
         fab=fab("plus", "Add a tip", go("add")),
     )
 
@@ -89,7 +89,7 @@ def empty_jar(ui: Ui) -> None:
 APP = App(
     id="tip_jar",
     name="Tip jar",
-    icon="jar",
+    icon="piggy_bank",
     color="#8D6E63",
     fresh=fresh,
     pages={"home": home, "add": add, "spend": spend},

@@ -33,10 +33,11 @@ def check(context: typer.Context, config: ConfigFile = None, set: Overrides = No
 
     from distrl.core.config import load_config
     from distrl.core.config_errors import ConfigError
+    from distrl.runtime.build import check_names
 
     output = Output.of(context, is_json=json)
     try:
-        load_config(config, environ=os.environ, overrides=set or ())
+        check_names(load_config(config, environ=os.environ, overrides=set or ()))
     except ConfigError as error:
         if not json:
             raise

@@ -4,11 +4,14 @@ Parameters are named for their options, shadowing or not: the name is also that 
 """
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from distrl.cli.output import Output
+
+if TYPE_CHECKING:
+    from distrl.runtime.playing import Play
 
 Scale = Annotated[float, typer.Option(min=0.1, max=1.0, help="Size of the picture as a share of 1080 x 2400 pixels.")]
 
@@ -16,15 +19,11 @@ Scale = Annotated[float, typer.Option(min=0.1, max=1.0, help="Size of the pictur
 def phone(
     context: typer.Context,
     task: Annotated[str, typer.Option(help="A task to set the phone up for; see distrl tasks list.")] = "",
-    record: Annotated[
-        Path | None, typer.Option(help="Film the expert doing the task into this .webp or .gif file.")
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Which phone: contacts, messages and wallpaper follow from it.")] = 0,
+    record: Annotated[Path | None, typer.Option(help="Film the expert doing the task: a .webp or .gif file.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Which phone: contacts, messages, wallpaper follow from it.")] = None,
     scale: Scale = 0.4,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port on 127.0.0.1; 0 takes a free one.")] = 0,
-    app: Annotated[
-        list[Path] | None, typer.Option(help="A Python file with an app of your own; may be repeated.")
-    ] = None,
+    app: Annotated[list[Path] | None, typer.Option(help="A file with an app of your own; may be repeated.")] = None,
     variation: Annotated[list[str] | None, typer.Option(help="Switch a variation on; may be repeated.")] = None,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in a web browser.")] = True,
 ) -> None:
@@ -38,15 +37,16 @@ def phone(
 
     output = Output.of(context)
     found = find_task(task) if task else None
-    names = tuple(variation or ())
-    check_names(names)
-    if record is not None:
-        if found is None:
-            raise UserError("--record films the expert doing a task: add --task, for example --task general-train-0000")
-        _film(output, found.id, record, scale)
+    check_names(tuple(variation or ()))
+    if found and seed is not None:
+        raise UserError("a task comes with its own phone: leave out --task or --seed")
+    if record and not found:
+        raise UserError("--record films the expert doing a task: add --task, for example --task general-train-0000")
+    handset = make_phone(seed=seed or 0, scale=scale, more_apps=tuple(load_app(path) for path in app or ()))
+    play = Play(handset, found, seed=seed or 0, variations=tuple(variation or ()))
+    if record:
+        _film(output, play, record)
         return
-    handset = make_phone(seed=seed, scale=scale, more_apps=tuple(load_app(path) for path in app or ()))
-    play = Play(handset, found, seed=seed, variations=names)
     from distrl.cli.phone_server import serve
 
     serve(play, port=port, opens_browser=browser, output=output)
@@ -57,24 +57,24 @@ def demo(
     out: Annotated[Path, typer.Option(help="The folder for the films.")] = Path("demo"),
 ) -> None:
     """Film the scripted expert on four tasks: the quickest way to see the phone."""
+    from distrl.runtime.build import make_phone
+    from distrl.runtime.playing import Play
     from distrl.tasks.book import load_tasks
 
     output = Output.of(context)
-    out.mkdir(parents=True, exist_ok=True)
     for suite in ("general", "web_shopping", "install", "system"):
         hardest = max(load_tasks(suite, "test")[:12], key=lambda t: t.difficulty)
-        _film(output, hardest.id, out / f"{suite}.webp", 0.4)
-    output.note("Open the films in any web browser. To play yourself: distrl phone")
+        _film(output, Play(make_phone(scale=0.4), hardest, seed=0, variations=()), out / f"{suite}.webp")
+    output.note("Open the films in any web browser. To play yourself: make phone")
 
 
-def _film(output: Output, task_id: str, path: Path, scale: float) -> None:
+def _film(output: Output, play: "Play", path: Path) -> None:
     from distrl.runtime.playing import record
-    from distrl.tasks.book import find_task
 
-    task = find_task(task_id)
-    output.note(f"{task.id}: {task.instruction}")
-    with output.progress("filming", task.max_steps) as advance:
-        film = record(task, path, scale=scale, on_step=lambda: advance(1))
+    assert play.task is not None
+    output.note(f"{play.task.id}: {play.task.instruction}")
+    with output.progress("filming", play.task.max_steps) as advance:
+        film = record(play, path, on_step=lambda: advance(1))
     output.write(f"{path}: {film.steps} steps, {'solved' if film.solved else 'not solved'}")
     if not film.solved:
         raise typer.Exit(1)

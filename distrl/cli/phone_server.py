@@ -4,13 +4,11 @@ Requests of the page go in (a touch, a key), the screen and its ui tree go out. 
 requests that another web site might send: a wrong Host or a foreign Origin.
 """
 
-import asyncio
-import json
 import socket
 import threading
 import webbrowser
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import uvicorn
@@ -20,7 +18,9 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
 from distrl.cli.output import Output
+from distrl.core.errors import UserError
 from distrl.core.types import Action
+from distrl.core.vetting import vetted
 from distrl.runtime.playing import Play
 
 PAGE = Path(__file__).with_name("phone.html")
@@ -33,8 +33,6 @@ class PhoneServer:
     def __init__(self, play: Play, port: int) -> None:
         self._play = play
         self._hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
-        # A touch changes the phone and draws it: one at a time.
-        self._lock = asyncio.Lock()
 
     def app(self) -> Starlette:
         """The routes."""
@@ -46,7 +44,7 @@ class PhoneServer:
             Route("/restart", self._restart, methods=["POST"]),
             Route("/hint", self._hint, methods=["POST"]),
         ]
-        return Starlette(routes=routes)
+        return Starlette(routes=routes, exception_handlers={Exception: _explain})
 
     def _refusal(self, request: Request) -> Response | None:
         host, origin = request.headers.get("host", ""), request.headers.get("origin", "")
@@ -58,11 +56,8 @@ class PhoneServer:
         return self._refusal(request) or HTMLResponse(PAGE.read_text(encoding="utf-8"))
 
     async def _screen(self, request: Request) -> Response:
-        refusal = self._refusal(request)
-        if refusal:
-            return refusal
-        async with self._lock:
-            return Response(self._play.png(), media_type="image/png", headers={"Cache-Control": "no-store"})
+        headers = {"Cache-Control": "no-store"}
+        return self._refusal(request) or Response(self._play.png(), media_type="image/png", headers=headers)
 
     async def _status(self, request: Request) -> Response:
         return self._refusal(request) or JSONResponse(self._play.status())
@@ -72,12 +67,13 @@ class PhoneServer:
         if refusal:
             return refusal
         body = await _read(request)
+        if body is None:
+            return JSONResponse({"error": f"more than {MAX_BODY} bytes"}, status_code=413)
         try:
-            action = msgspec.json.decode(body, type=Action)
+            action = vetted(msgspec.json.decode(body, type=Action), raw="")
         except (msgspec.DecodeError, ValueError) as error:
             return JSONResponse({"error": f"not an action: {error}"}, status_code=400)
-        async with self._lock:
-            self._play.perform(action)
+        self._play.perform(action)
         return JSONResponse(self._play.status())
 
     async def _restart(self, request: Request) -> Response:
@@ -86,22 +82,26 @@ class PhoneServer:
     async def _hint(self, request: Request) -> Response:
         return await self._changed(request, self._play.hint)
 
-    async def _changed(self, request: Request, change: Any) -> Response:
+    async def _changed(self, request: Request, change: Callable[[], object]) -> Response:
         refusal = self._refusal(request)
         if refusal:
             return refusal
-        async with self._lock:
-            change()
+        change()
         return JSONResponse(self._play.status())
 
 
-async def _read(request: Request) -> bytes:
-    """A body of bounded size."""
+async def _explain(request: Request, error: Exception) -> Response:
+    """An app of one's own may fail: the page says how, the log has the traceback."""
+    return JSONResponse({"error": f"{type(error).__name__}: {error}"}, status_code=500)
+
+
+async def _read(request: Request) -> bytes | None:
+    """A body of bounded size; None if it is larger."""
     body = b""
     async for chunk in request.stream():
         body += chunk
         if len(body) > MAX_BODY:
-            return json.dumps({"error": "too large"}).encode()
+            return None
     return body
 
 
@@ -112,8 +112,6 @@ def serve(play: Play, *, port: int, opens_browser: bool, output: Output) -> None
     try:
         listener.bind(("127.0.0.1", port))
     except OSError as error:
-        from distrl.core.errors import UserError
-
         raise UserError(
             f"port {port} on 127.0.0.1 cannot be used ({error.strerror}); --port 0 takes a free one"
         ) from error

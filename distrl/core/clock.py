@@ -64,6 +64,9 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def __init__(self) -> None:
         self._jumping = _JumpingSelector()
         super().__init__(self._jumping)
+        # asyncio runs what is due before now plus this. It must be more than a float's step at any time a run can
+        # reach (a hundred years), or the loop waits for a timer that is due and never comes.
+        self._clock_resolution = 1e-6
 
     def time(self) -> float:
         """Virtual seconds since the loop was made."""

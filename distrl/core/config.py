@@ -108,6 +108,14 @@ def load_config(
     return Config.model_validate(merged)
 
 
+def config_of(values: Mapping[str, Any]) -> Config:
+    """The configuration of plain tables, as a program passes them; raises one `ConfigError` with every mistake."""
+    mistakes = _mistakes_in(Source(values=dict(values), place=lambda key: "argument"))
+    if mistakes:
+        raise ConfigError(mistakes)
+    return Config.model_validate(values)
+
+
 def _mistakes_in(source: Source) -> list[Mistake]:
     """What one source gets wrong, whatever the others say."""
     try:

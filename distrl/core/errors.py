@@ -34,7 +34,11 @@ class UnknownNameError(UserError):
     def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
         names = sorted(known)
         near = difflib.get_close_matches(name, names, n=3, cutoff=0.4)
-        hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(names[:20])}"
+        hint = (
+            f"did you mean {' or '.join(near)}?"
+            if near
+            else f"known: {', '.join(names[:20])}{', …' if len(names) > 20 else ''}"
+        )
         super().__init__(f"unknown {what} {name!r}: {hint}")
         self.name = name
         self.near = near

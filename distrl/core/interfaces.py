@@ -4,13 +4,33 @@ Devices and environments are asynchronous, so that one event loop can hold hundr
 stand in for a real one.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
-from distrl.core.types import Action, Observation, Step, Task, Verdict
+import msgspec
+
+from distrl.core.types import Action, Decision, Observation, Outcome, Step, Task, Trajectory, Verdict, Weights
 
 Plain = Mapping[str, Any]
 """JSON-like data: the state of an app as anybody can read it."""
+
+
+class Setup(msgspec.Struct, frozen=True, kw_only=True):
+    """How a phone is arranged before a task: the fields to set by app, the phone's seed, and its variations."""
+
+    world: Plain = {}
+    seed: int = 0
+    variations: tuple[str, ...] = ()
+
+
+class StepResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What a step led to. `outcome` is None while the episode goes on; `infra_error` names a device's failure."""
+
+    observation: Observation
+    rewards: dict[str, float]
+    outcome: Outcome | None = None
+    verdict: Verdict | None = None
+    infra_error: str = ""
 
 
 @runtime_checkable
@@ -62,9 +82,89 @@ class Judge(Protocol):
         ...
 
 
+class Environment(Protocol):
+    """A device on which one task after another is tried."""
+
+    async def reset(self, task: Task, setup: Setup) -> Observation:
+        """Arrange the device for a task and show its first screen; raises `DeviceError` if there is none."""
+        ...
+
+    async def step(self, decision: Decision) -> StepResult:
+        """Do what was decided; the first result with an outcome is the last of the episode."""
+        ...
+
+    async def close(self) -> None:
+        """Release the device."""
+        ...
+
+
 class Policy(Protocol):
     """Decides. (The batched, learning form joins it with the first network.)"""
 
     def act(self, task: Task, observation: Observation) -> Action:
         """One action for one observation."""
+        ...
+
+
+class TrajectorySink(Protocol):
+    """Where a worker sends what it has finished."""
+
+    async def send(self, trajectory: Trajectory) -> None:
+        """Returns when the trajectory is safe; sending it twice is harmless."""
+        ...
+
+
+class TrajectorySource(Protocol):
+    """Where the learner takes it from."""
+
+    async def receive(self, max_count: int) -> tuple[Trajectory, ...]:
+        """What has arrived, the oldest first; nothing if nothing has."""
+        ...
+
+
+class Replay(Protocol):
+    """Keeps trajectories and gives some of them back."""
+
+    def add(self, trajectory: Trajectory, priority: float) -> None:
+        """Keep it, and let go of the oldest when full."""
+        ...
+
+    def sample(self, count: int) -> tuple[Trajectory, ...]:
+        """Some trajectories, the likelier the higher their priority."""
+        ...
+
+    def reprioritise(self, priorities: Mapping[str, float]) -> None:
+        """New priorities by trajectory id; unknown ids are ignored, since they may be gone."""
+        ...
+
+    def __len__(self) -> int:
+        """How many trajectories are kept."""
+        ...
+
+
+class Algorithm(Protocol):
+    """Turns trajectories into better weights."""
+
+    def update(self, batch: Sequence[Trajectory]) -> Mapping[str, float]:
+        """One optimiser step; returns metrics by name."""
+        ...
+
+    def priorities(self, batch: Sequence[Trajectory]) -> Mapping[str, float]:
+        """How much each trajectory is worth learning from again, by id."""
+        ...
+
+
+class WeightStore(Protocol):
+    """Where weights are published and fetched."""
+
+    def publish(self, data: bytes, version: int) -> Weights:
+        """Make them visible, all at once."""
+        ...
+
+    def latest(self) -> Weights | None:
+        """The newest published version."""
+        ...
+
+    def fetch(self, weights: Weights) -> bytes:
+        """The verified bytes of a version."""
         ...

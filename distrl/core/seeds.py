@@ -7,7 +7,7 @@ import random
 def derive_seed(seed: int, *names: str | int) -> int:
     """A 63-bit seed for this purpose; equal arguments give equal seeds in every process and version of Python."""
     text = "\x1f".join(str(part) for part in (seed, *names))
-    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big") >> 1
+    return int.from_bytes(hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=8).digest(), "big") >> 1
 
 
 def derive_random(seed: int, *names: str | int) -> random.Random:

@@ -14,13 +14,13 @@ from gymnasium import spaces
 
 from distrl.core.clock import VirtualLoop
 from distrl.core.errors import DeviceError, UnknownNameError, UserError
+from distrl.core.interfaces import Setup
 from distrl.core.types import (
     Action,
     Button,
     Claim,
     Decision,
     Finish,
-    Invalid,
     LongPress,
     Observation,
     OpenApp,
@@ -31,6 +31,7 @@ from distrl.core.types import (
     TypeText,
     Wait,
 )
+from distrl.core.vetting import invalid, vetted
 from distrl.envs.observations import (
     ELEMENT_SPACE,
     MAX_INSTRUCTION,
@@ -39,7 +40,7 @@ from distrl.envs.observations import (
     elements_to_arrays,
     plain_text,
 )
-from distrl.envs.phone_env import PhoneEnvironment, Setup
+from distrl.envs.phone_env import PhoneEnvironment
 from distrl.envs.screens import Pixels, decode_screen
 
 T = TypeVar("T")
@@ -167,29 +168,33 @@ class PhoneGym(gymnasium.Env[dict[str, Any], dict[str, Any]]):
         }
 
 
-def to_action(fields: dict[str, Any] | Action) -> Action:
-    """An `Action` from a sample of the action space; total: nonsense is `Invalid`."""
-    if not isinstance(fields, dict):
-        return fields
+def to_action(fields: Any) -> Action:
+    """An `Action` from a sample of the action space, or as it is; total: whatever is no action is `Invalid`."""
     try:
-        kind = KINDS[int(fields["kind"])]
-        x, y = (float(v) for v in fields.get("point", (0.5, 0.5)))
-        match kind:
-            case "tap":
-                return Tap(x=x, y=y)
-            case "long_press":
-                return LongPress(x=x, y=y)
-            case "swipe":
-                to_x, to_y = (float(v) for v in fields["to"])
-                return Swipe(x=x, y=y, to_x=to_x, to_y=to_y)
-            case "type":
-                return TypeText(text=str(fields["text"]))
-            case "open_app":
-                return OpenApp(app=str(fields["text"]))
-            case "wait":
-                return Wait()
-            case "complete" | "impossible":
-                return Finish(claim=Claim(kind.upper()))
-        return Press(button=Button(kind.upper()))
-    except (KeyError, IndexError, TypeError, ValueError) as error:
-        return Invalid(raw=repr(fields)[:500], reason=f"not an action: {error!r}"[:500])
+        action = fields if isinstance(fields, Action) else _read(fields)
+    except (KeyError, IndexError, TypeError, ValueError, OverflowError) as error:
+        return invalid(repr(fields), f"not an action: {error!r}")
+    return vetted(action, raw=repr(fields))
+
+
+def _read(fields: Any) -> Action:
+    number = int(fields["kind"])
+    if not 0 <= number < len(KINDS):
+        raise ValueError(f"kind {number} of {len(KINDS)}")
+    kind = KINDS[number]
+    match kind:
+        case "type":
+            return TypeText(text=str(fields["text"]))
+        case "open_app":
+            return OpenApp(app=str(fields["text"]))
+        case "wait":
+            return Wait()
+        case "complete" | "impossible":
+            return Finish(claim=Claim(kind.upper()))
+        case "back" | "home" | "enter":
+            return Press(button=Button(kind.upper()))
+    x, y = (float(v) for v in fields["point"])
+    if kind == "swipe":
+        to_x, to_y = (float(v) for v in fields["to"])
+        return Swipe(x=x, y=y, to_x=to_x, to_y=to_y)
+    return Tap(x=x, y=y) if kind == "tap" else LongPress(x=x, y=y)

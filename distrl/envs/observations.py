@@ -30,7 +30,7 @@ ELEMENT_KINDS = (
         "card",
         "slider",
     ),
-    *("app", "key", "nav", "dialog"),
+    *("app", "key", "nav", "link", "day", "photo", "pin"),
 )
 FLAGS = ("enabled", "clickable", "checked", "editable", "focused")
 

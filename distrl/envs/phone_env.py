@@ -12,21 +12,13 @@ from typing import Any, Literal, TypeVar
 import msgspec
 
 from distrl.core.errors import DeviceError, JudgeError
-from distrl.core.interfaces import Device, GroundTruth, Judge, Plain
+from distrl.core.interfaces import Device, GroundTruth, Judge, Setup, StepResult
 from distrl.core.types import Action, Decision, Finish, Observation, Outcome, Ruling, Step, Task, Verdict
 from distrl.envs.rewards import Rewards, RewardTerms
 from distrl.envs.screens import check_screen
 
 T = TypeVar("T")
 SCREEN_TRIES = 3
-
-
-class Setup(msgspec.Struct, frozen=True, kw_only=True):
-    """How a phone is arranged before a task: the fields to set by app, the phone's seed, and its variations."""
-
-    world: Plain = {}
-    seed: int = 0
-    variations: tuple[str, ...] = ()
 
 
 class EnvOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,16 +28,6 @@ class EnvOptions(msgspec.Struct, frozen=True, kw_only=True):
     rewards: Rewards = Rewards()
     max_episode_s: float | None = None
     operation_deadline_s: float = 120.0
-
-
-class StepResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What a step led to. `outcome` is None while the episode goes on; `infra_error` names a device's failure."""
-
-    observation: Observation
-    rewards: dict[str, float]
-    outcome: Outcome | None = None
-    verdict: Verdict | None = None
-    infra_error: str = ""
 
 
 class PhoneEnvironment:
@@ -90,12 +72,7 @@ class PhoneEnvironment:
                 observation=before, rewards={}, outcome=Outcome.ABORTED_DEVICE, infra_error=f"{error.cause}: {error}"
             )
         self._last = after
-        verdict: Verdict | None = None
-        try:
-            if self._is_judged(decision.action):
-                verdict = await self._judge.judge(self._task, self.steps, after)
-        except JudgeError as error:
-            verdict = Verdict(ruling=Ruling.UNKNOWN, judge=self._judge.name, reason=str(error))
+        verdict = await self._verdict(decision.action, after)
         rewards = self._terms.of_step(decision.action, before, after, verdict)
         self._record(decision, before, rewards)
         return StepResult(
@@ -109,22 +86,35 @@ class PhoneEnvironment:
     def _record(self, decision: Decision, before: Observation, rewards: dict[str, float]) -> None:
         self._steps.append(Step(observation=before, decision=decision, rewards=rewards))
 
-    def _is_judged(self, action: Action) -> bool:
-        return self._options.judge == "each_step" or isinstance(action, Finish)
+    async def _verdict(self, action: Action, after: Observation) -> Verdict | None:
+        """What the judge says, if it is asked now; no answer in time is UNKNOWN, never a failure."""
+        assert self._task is not None
+        if self._options.judge == "at_finish" and not isinstance(action, Finish):
+            return None
+        try:
+            async with asyncio.timeout(self._options.operation_deadline_s):
+                return await self._judge.judge(self._task, self.steps, after)
+        except JudgeError as error:
+            reason = str(error)
+        except TimeoutError:
+            reason = f"no answer within {self._options.operation_deadline_s:.0f} s"
+        return Verdict(ruling=Ruling.UNKNOWN, judge=self._judge.name, reason=reason)
 
     def _outcome(self, action: Action, verdict: Verdict | None, after: Observation) -> Outcome | None:
         assert self._task is not None
         if verdict and verdict.ruling is Ruling.SUCCESS:
             return Outcome.SUCCEEDED
-        if isinstance(action, Finish):
-            is_unknown = verdict is None or verdict.ruling is Ruling.UNKNOWN
-            return Outcome.ABORTED_JUDGE if is_unknown else Outcome.FAILED
-        if len(self._steps) >= self._task.max_steps:
-            return Outcome.TRUNCATED_STEPS
         limit = self._options.max_episode_s
-        if limit is not None and after.time_s - self._started_s >= limit:
-            return Outcome.TRUNCATED_TIME
-        return None
+        if isinstance(action, Finish):
+            ended = Outcome.FAILED
+        elif len(self._steps) >= self._task.max_steps:
+            ended = Outcome.TRUNCATED_STEPS
+        elif limit is not None and after.time_s - self._started_s >= limit:
+            ended = Outcome.TRUNCATED_TIME
+        else:
+            return None
+        # An episode that may have been a success must not be learned from as anything else.
+        return Outcome.ABORTED_JUDGE if verdict and verdict.ruling is Ruling.UNKNOWN else ended
 
     async def _observe(self) -> Observation:
         """A screen that can be shown to a policy, asked for a few times."""

@@ -1,27 +1,34 @@
 """The only file that knows concrete classes: configuration in, devices, environments and policies out."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from distrl.core.clock import Clock, LoopClock
-from distrl.core.config import Config, EnvConfig, PhoneConfig, RewardsConfig, TasksConfig
+from distrl.core.config import Config, config_of
+from distrl.core.errors import UnknownNameError, UserError
+from distrl.core.interfaces import Setup
 from distrl.core.seeds import derive_random
 from distrl.core.types import Task
 from distrl.devices.sim.app import App
 from distrl.devices.sim.apps import builtin_apps
 from distrl.devices.sim.device import SimDevice
-from distrl.devices.sim.faults import Faults
+from distrl.devices.sim.faults import FAULTS, Faults
 from distrl.devices.sim.latency import Latency
 from distrl.devices.sim.phone import Phone
+from distrl.devices.sim.variations import VARIATIONS
 from distrl.envs.gym_env import GymOptions, PhoneGym
-from distrl.envs.phone_env import EnvOptions, PhoneEnvironment, Setup
+from distrl.envs.phone_env import EnvOptions, PhoneEnvironment
 from distrl.envs.rewards import Rewards
 from distrl.tasks.book import load_tasks, seed_of, world_of
+from distrl.tasks.generate import SIZES
 from distrl.tasks.judges.rule import RuleJudge
 
 
 def make_phone(*, seed: int = 0, scale: float = 0.25, more_apps: tuple[App, ...] = ()) -> Phone:
     """The built-in phone, with some apps of your own beside its own."""
+    for app in more_apps:
+        if app.id in builtin_apps():
+            raise UserError(f"an app with the id {app.id!r} is on the phone already; choose another")
     return Phone(builtin_apps() | {app.id: app for app in more_apps}, seed=seed, scale=scale)
 
 
@@ -52,8 +59,25 @@ def make_environment(config: Config, device: SimDevice) -> PhoneEnvironment:
 
 def make_setup(task: Task, *, more_variations: tuple[str, ...] = ()) -> Setup:
     """How the phone is arranged for a task: the variations it names and some more."""
-    names = dict.fromkeys((*task.tags, *more_variations))
-    return Setup(world=world_of(task), seed=seed_of(task), variations=tuple(names))
+    named = (tag for tag in task.tags if tag in VARIATIONS)
+    return Setup(world=world_of(task), seed=seed_of(task), variations=tuple(dict.fromkeys((*named, *more_variations))))
+
+
+def check_names(config: Config) -> None:
+    """Refuse names in a configuration that nothing answers to: suites, variations, faults; all of them at once."""
+    wanted: list[tuple[str, str, Iterable[str], Mapping[str, object]]] = [
+        ("tasks.suite", "suite", [config.tasks.suite], SIZES),
+        ("phone.variations", "variation", config.phone.variations, VARIATIONS),
+        ("phone.faults", "fault", config.phone.faults, FAULTS),
+    ]
+    wrong = [
+        f"{key}: {UnknownNameError(what, name, known)}"
+        for key, what, names, known in wanted
+        for name in names
+        if name not in known
+    ]
+    if wrong:
+        raise UserError("\n  ".join(["names in the configuration that do not exist:", *wrong]))
 
 
 def make_gym_env(
@@ -67,13 +91,9 @@ def make_gym_env(
 ) -> PhoneGym:
     """What `gymnasium.make("distrl/Phone-v0", suite=..., split=...)` gives; tables as in the configuration file."""
     tasks = load_tasks(suite, split)
-    config = Config(
-        seed=seed,
-        phone=PhoneConfig(**phone or {}),
-        tasks=TasksConfig.model_validate({"suite": suite, "split": split}),
-        rewards=RewardsConfig(**rewards or {}),
-        env=EnvConfig(**env or {}),
-    )
+    tables = {"phone": phone or {}, "rewards": rewards or {}, "env": env or {}}
+    config = config_of({"seed": seed, "tasks": {"suite": suite, "split": split}, **tables})
+    check_names(config)
     device = make_sim_device(config)
     return PhoneGym(
         make_environment(config, device),

@@ -59,9 +59,9 @@ def see(phone: Phone) -> Observation:
     )
 
 
-def arrange(phone: Phone, task: Task) -> None:
+def arrange(phone: Phone, task: Task, *, more_variations: tuple[str, ...] = ()) -> None:
     """Set a phone up for a task."""
-    setup = make_setup(task)
+    setup = make_setup(task, more_variations=more_variations)
     phone.wipe(seed=setup.seed, variation_names=setup.variations)
     phone.arrange(setup.world)
 

@@ -12,15 +12,18 @@ import msgspec
 from PIL import Image, ImageDraw
 
 from distrl.core.errors import UserError
-from distrl.core.types import Action, Finish, LongPress, Swipe, Tap, Task
+from distrl.core.types import Action, Finish, LongPress, Swipe, Tap, Task, Wait
+from distrl.devices.sim.nodes import Box, Text
+from distrl.devices.sim.paint import Style, sprite
 from distrl.devices.sim.phone import Phone
-from distrl.runtime.build import make_phone, make_setup
+from distrl.envs.observations import describe
 from distrl.runtime.checking import arrange, see
-from distrl.tasks.book import expert_for, is_solved, world_of
+from distrl.tasks.book import expert_for, is_solved
 from distrl.tasks.expert import Expert
 
 FRAME_MS = 900
 LAST_FRAME_MS = 2500
+CAPTION_H = 320
 
 
 class Play:
@@ -32,34 +35,32 @@ class Play:
         self._seed = seed
         self._variations = variations
         self._expert: Expert | None = None
-        self.steps = 0
+        self.steps, self.is_solved = 0, False
         self.restart()
 
     def restart(self) -> None:
         """Back to the start."""
-        self.steps = 0
+        self.steps, self.is_solved = 0, False
         if self.task is None:
             self.phone.wipe(seed=self._seed, variation_names=self._variations)
             return
         self._expert = expert_for(self.task, self.phone.inspect)
-        setup = make_setup(self.task, more_variations=self._variations)
-        self.phone.wipe(seed=setup.seed, variation_names=setup.variations)
-        self.phone.arrange(world_of(self.task))
+        arrange(self.phone, self.task, more_variations=self._variations)
 
     def perform(self, action: Action) -> None:
         """Do it."""
         self.phone.perform(action)
-        self.steps += 1
+        if not self.is_solved:
+            self.steps += 1
+            self.is_solved = self.task is not None and is_solved(self.task, self.phone.inspect)
 
-    def hint(self) -> None:
+    def hint(self) -> Action:
         """Let the expert do the next step."""
-        if self._expert is not None and not self.solved:
-            self.perform(self._expert.act(see(self.phone)))
-
-    @property
-    def solved(self) -> bool:
-        """Whether the task is done."""
-        return self.task is not None and is_solved(self.task, self.phone.inspect)
+        if self._expert is None or self.is_solved:
+            return Wait()
+        action = self._expert.act(see(self.phone))
+        self.perform(action)
+        return action
 
     def status(self) -> dict[str, Any]:
         """What the page shows beside the phone."""
@@ -67,7 +68,7 @@ class Play:
             "activity": self.phone.activity,
             "instruction": self.task.instruction if self.task else "",
             "task": self.task.id if self.task else "",
-            "solved": self.solved,
+            "solved": self.is_solved,
             "steps": self.steps,
             "max_steps": self.task.max_steps if self.task else 0,
             "variations": list(self.phone.system.variations),
@@ -93,29 +94,40 @@ class Film(msgspec.Struct, frozen=True, kw_only=True):
     solved: bool
 
 
-def record(task: Task, path: Path, *, scale: float = 0.4, on_step: Callable[[], None] = lambda: None) -> Film:
-    """Film the expert doing a task; every touch is marked on the frame before it."""
+def record(play: Play, path: Path, *, on_step: Callable[[], None] = lambda: None) -> Film:
+    """Film the expert doing the task of a play; every touch is marked on the frame before it."""
     if path.suffix.lower() not in (".webp", ".gif"):
         raise UserError(f"{path}: films are written as .webp or .gif")
-    phone = make_phone(scale=scale)
-    arrange(phone, task)
-    expert = expert_for(task, phone.inspect)
+    assert play.task is not None, "a film shows a task"
     frames: list[Image.Image] = []
-    solved = False
-    while not solved and len(frames) < task.max_steps:
-        action = expert.act(see(phone))
-        frames.append(_mark(image_of(phone), action))
-        phone.perform(action)
+    while not play.is_solved and len(frames) < play.task.max_steps:
+        before = image_of(play.phone)
+        action = play.hint()
+        frames.append(_captioned(_mark(before, action), play, describe(action)))
         on_step()
-        solved = is_solved(task, phone.inspect)
         if isinstance(action, Finish):
             break
-    steps = len(frames)
-    frames.append(image_of(phone))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    times = [FRAME_MS] * steps + [LAST_FRAME_MS]
-    frames[0].save(path, save_all=True, append_images=frames[1:], duration=times, loop=0, quality=80, method=3)
-    return Film(steps=steps, solved=solved)
+    frames.append(_captioned(image_of(play.phone), play, "solved" if play.is_solved else "not solved"))
+    times = [FRAME_MS] * (len(frames) - 1) + [LAST_FRAME_MS]
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        frames[0].save(path, save_all=True, append_images=frames[1:], duration=times, loop=0, quality=80, method=3)
+    except OSError as error:
+        raise UserError(f"{path}: cannot be written ({error.strerror or error})") from error
+    return Film(steps=play.steps, solved=play.is_solved)
+
+
+def _captioned(image: Image.Image, play: Play, words: str) -> Image.Image:
+    """A frame below the instruction and what is being done."""
+    assert play.task is not None
+    lines = (Text(play.task.instruction, 46, "#FFFFFF", "medium", lines=3), Text(words, 42, "#FFB3D1"))
+    block = Box(lines, gap=12, pad=(40, 32, 40, 24), height=CAPTION_H, fill="#1D1B20")
+    style = Style(scale=play.phone.scale, dark=False, font_scale=1.0)
+    size = (image.width, style.px(CAPTION_H))
+    out = Image.new("RGB", (image.width, image.height + size[1]))
+    out.paste(Image.frombytes("RGB", size, sprite(block, 1080, "#1D1B20", style)[: size[0] * size[1] * 3]))
+    out.paste(image, (0, size[1]))
+    return out
 
 
 def _mark(image: Image.Image, action: Action) -> Image.Image:

@@ -64,8 +64,12 @@ def world_of(task: Task) -> Plain:
 
 
 def is_solved(task: Task, inspect: Inspect) -> bool:
-    """The ground truth, from the state of the phone."""
-    return template_of(task).check(task.params, inspect)
+    """The ground truth, from the state of the phone: what was asked for is so, and nothing else was harmed."""
+    template = template_of(task)
+    if not template.check(task.params, inspect):
+        return False
+    world = world_of(task) if template.keeps else {}
+    return all(keep.holds(task.params, world, inspect) for keep in template.keeps)
 
 
 def expert_for(task: Task, inspect: Inspect) -> Expert:

@@ -51,7 +51,7 @@ class Drawer:
         for _ in range(MAX_DRAWS):
             params = template.draw(Draw(rng, is_test=split == "test"))
             instruction = rng.choice(template.phrasings).format(**params)
-            combination = f"{template.name}:{sorted(params.items())}"
+            combination = f"{template.name}:{template.visible(params)}"
             if combination in self._used or instruction.casefold() in self._used:
                 continue
             self._used |= {combination, instruction.casefold()}

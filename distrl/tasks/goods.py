@@ -137,7 +137,7 @@ class Shelf(msgspec.Struct, frozen=True):
 
 
 def draw_stock(d: Draw) -> str:
-    """The number of a catalogue; those of the test split have brands that training never shows."""
+    """The number of a catalogue, which no instruction names; those of the test split have brands of their own."""
     return ("t" if d.is_test else "s") + d.number(0, 9999)
 
 

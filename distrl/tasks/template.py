@@ -12,35 +12,40 @@ expert what to do on which page. It sees a phone as plain data only, never its c
     )
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from random import Random
+from typing import Any
 
 import msgspec
 
 from distrl.core.interfaces import Plain
+from distrl.core.seeds import derive_seed
 from distrl.tasks.plan import Plan
 
 Params = dict[str, str]
 Inspect = Callable[[str], Plain]
 """Reads the state of an app: `inspect("clock")["alarms"]`."""
 
-HELD_OUT_SHARE = 0.2
-
 
 class Pool(msgspec.Struct, frozen=True):
-    """Words to fill in. One in five is kept for the test split, so that it asks for names never seen in training."""
+    """Words to fill in. About one in five is kept for the test split, which so asks for names never seen before."""
 
     words: tuple[str, ...]
 
     @property
     def seen(self) -> tuple[str, ...]:
         """What the training split draws from."""
-        return tuple(w for i, w in enumerate(self.words) if i % 5 != 4)
+        return tuple(word for word in self.words if not is_held_out(word))
 
     @property
     def held_out(self) -> tuple[str, ...]:
         """What only the test split draws."""
-        return tuple(w for i, w in enumerate(self.words) if i % 5 == 4)
+        return tuple(word for word in self.words if is_held_out(word))
+
+
+def is_held_out(word: str) -> bool:
+    """Whether training never shows this word; by the word itself, so that all pools agree."""
+    return derive_seed(2, "held out", word.casefold()) % 5 == 0
 
 
 def pool(*words: str) -> Pool:
@@ -86,6 +91,34 @@ class Draw:
         return f"555-{self.rng.randrange(10000):04d}"
 
 
+class Keep(msgspec.Struct, frozen=True):
+    """A list that a task starts with (its world sets it) and of which only the entries asked for may change.
+
+    `field` of `app` is a list of records with a `key`, or of words, or a dictionary by word. Entries whose key is the
+    value of a parameter may change; all others must be there in the end as they were.
+    """
+
+    app: str
+    field: str
+    key: str = ""
+
+    def holds(self, params: Params, world: Plain, inspect: Inspect) -> bool:
+        """Whether nothing was changed that was not asked for."""
+        asked = {" ".join(value.split()).casefold() for value in params.values()}
+        before, after = world[self.app][self.field], inspect(self.app)[self.field]
+        if isinstance(before, Mapping):
+            return all(after.get(name) == value for name, value in before.items() if name.casefold() not in asked)
+        kept = [entry for entry in before if str(entry[self.key] if self.key else entry).casefold() not in asked]
+        return all(any(_is_still(old, new) for new in after) for old in kept)
+
+
+def _is_still(old: Any, new: Any) -> bool:
+    """Whether a record has all the fields it started with; a word is itself."""
+    if isinstance(old, Mapping):
+        return all(new.get(name) == value for name, value in old.items())
+    return bool(old == new)
+
+
 class Template(msgspec.Struct, frozen=True, kw_only=True):
     """A kind of request. `unseen` templates appear in the test split only."""
 
@@ -97,11 +130,17 @@ class Template(msgspec.Struct, frozen=True, kw_only=True):
     check: Callable[[Params, Inspect], bool]
     plan: Callable[[Params], Plan]
     world: Callable[[Params, Random], Plain] = lambda params, rng: {}
+    keeps: tuple[Keep, ...] = ()
     unseen: bool = False
     max_steps: int = 15
 
     def __hash__(self) -> int:
         return hash(self.name)
+
+    def visible(self, params: Params) -> tuple[tuple[str, str], ...]:
+        """The parameters that the instruction names: what makes two tasks the same to a reader."""
+        words = "".join(self.phrasings)
+        return tuple(sorted((name, value) for name, value in params.items() if f"{{{name}}}" in words))
 
 
 def same(a: object, b: object) -> bool:

@@ -12,7 +12,7 @@ from distrl.devices.sim.fonts import round_mask
 from distrl.devices.sim.phone import Phone
 from distrl.devices.sim.state import Page
 from distrl.runtime.build import make_phone
-from distrl.runtime.playing import image_of, record
+from distrl.runtime.playing import Play, image_of, record
 from distrl.tasks.book import load_tasks
 
 HERE = Path(__file__).parent
@@ -88,7 +88,7 @@ def main() -> None:
     sheet(SHEET.split(), 8, 0.25).save(HERE / "contact-sheet.png", optimize=True)
     sheet(HERO.split(), 5, 0.36).save(HERE / "hero.png", optimize=True)
     task = next(t for t in load_tasks("web_shopping", "train") if t.difficulty == 2 and not t.tags)
-    record(task, HERE / "expert.webp", scale=0.3)
+    record(Play(make_phone(scale=0.3), task, seed=0, variations=()), HERE / "expert.webp")
     print(f"{task.id}: {task.instruction}")
 
 

@@ -1,13 +1,14 @@
 """Time that jumps, and seeds that stay."""
 
 import asyncio
-import time
+
+import pytest
 
 from distrl.core.clock import LoopClock, run_virtual
 from distrl.core.seeds import derive_random, derive_seed
 
 
-def test_a_thousand_virtual_hours_pass_in_less_than_a_real_minute() -> None:
+def test_a_thousand_virtual_hours_pass_without_waiting() -> None:
     clock = LoopClock()
 
     async def wait() -> float:
@@ -15,9 +16,7 @@ def test_a_thousand_virtual_hours_pass_in_less_than_a_real_minute() -> None:
             await clock.sleep(3600.0)
         return clock.now()
 
-    started_s = time.monotonic()
     assert run_virtual(wait()) == 3_600_000.0
-    assert time.monotonic() - started_s < 60
 
 
 def test_sleepers_wake_in_the_order_of_their_times_and_ties_in_the_order_they_lay_down() -> None:
@@ -124,3 +123,12 @@ def test_generators_of_different_purposes_do_not_disturb_each_other() -> None:
         interleaved.append(first.random())
         second.random()
     assert interleaved == expected
+
+
+def test_timers_still_fire_after_a_hundred_virtual_years() -> None:
+    async def wait() -> float:
+        for seconds in (3e9, 0.1, 1e-3, 3.3):
+            await asyncio.sleep(seconds)
+        return asyncio.get_running_loop().time()
+
+    assert run_virtual(wait()) == pytest.approx(3e9 + 3.401, abs=1e-3)

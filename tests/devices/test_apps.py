@@ -70,6 +70,7 @@ def test_the_example_app_is_short_and_works() -> None:
     phone = make_phone(more_apps=(load_app(EXAMPLE),))
     before = len(phone.inspect("tip_jar")["tips"])
     phone.perform(OpenApp(app="Tip jar"))
+    phone.render()
     for id, text in (("fab", ""), ("giver", "Ana"), ("dollars", "2.50"), ("save", "")):
         x, y = next(e for e in phone.elements() if e.id == id).center
         phone.perform(Tap(x=x, y=y))
@@ -80,10 +81,30 @@ def test_the_example_app_is_short_and_works() -> None:
     assert tips[0] == {"giver": "Ana", "cents": 250}
 
 
-def test_a_file_without_an_app_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "empty.py").write_text("x = 1\n")
-    with pytest.raises(UserError, match="defines no APP"):
-        load_app(tmp_path / "empty.py")
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        (("APP = ", "APPS = "), "defines no APP"),
+        (('"home": home', '"start": home'), 'no page "home"'),
+        (('icon="piggy_bank"', 'icon="piggy-bank"'), "piggy_bank"),
+        (("import msgspec", "import msgspecc"), "ModuleNotFoundError"),
+        (("def home", "def def home"), "SyntaxError"),
+    ],
+)
+def test_a_file_with_a_mistake_is_refused_when_it_is_loaded(
+    change: tuple[str, str], complaint: str, tmp_path: Path
+) -> None:
+    source = EXAMPLE.read_text(encoding="utf-8")
+    assert change[0] in source
+    (tmp_path / "mine.py").write_text(source.replace(*change))
+    with pytest.raises(UserError, match=complaint):
+        load_app(tmp_path / "mine.py")
+
+
+def test_an_app_may_not_take_the_id_of_another(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(EXAMPLE.read_text(encoding="utf-8").replace('id="tip_jar"', 'id="notes"'))
+    with pytest.raises(UserError, match="notes"):
+        make_phone(more_apps=(load_app(tmp_path / "mine.py"),))
 
 
 def test_tasks_name_apps_that_the_store_has() -> None:

@@ -165,16 +165,13 @@ async def _cause(made: SimDevice) -> str:
 
 
 @pytest.mark.parametrize(
-    ("fault", "cause", "healed_by_reset"),
-    [
-        ("freeze", "timeout", True),
-        ("vanish", "vanish", True),
-        ("offline", "offline", True),
-        ("unauthorized", "unauthorized", True),
-    ],
+    ("fault", "cause"),
+    [("freeze", "timeout"), ("vanish", "vanish"), ("offline", "offline"), ("unauthorized", "unauthorized")],
 )
-def test_a_device_fault_names_its_cause_and_a_reset_heals_it(fault: str, cause: str, healed_by_reset: bool) -> None:
+def test_a_device_fault_names_its_cause_and_a_reset_heals_it(fault: str, cause: str) -> None:
     async def use() -> tuple[str, str, str]:
+        # Long after the machine was started, too: a fault must not wear off with the clock.
+        await asyncio.sleep(2e7)
         made = device(script={0: fault})
         await made.reset()
         first, second = await _cause(made), await _cause(made)
@@ -183,7 +180,7 @@ def test_a_device_fault_names_its_cause_and_a_reset_heals_it(fault: str, cause: 
 
     first, second, third = run_virtual(use())
     assert first == cause
-    assert second == ("" if fault == "freeze" else cause)
+    assert second == cause
     assert third == ""
 
 

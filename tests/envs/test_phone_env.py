@@ -9,6 +9,7 @@ import pytest
 from distrl.core.clock import run_virtual
 from distrl.core.config import Config
 from distrl.core.errors import DeviceError, JudgeError
+from distrl.core.interfaces import Setup, StepResult
 from distrl.core.types import (
     Action,
     Button,
@@ -28,7 +29,7 @@ from distrl.core.types import (
     Verdict,
     Wait,
 )
-from distrl.envs.phone_env import EnvOptions, PhoneEnvironment, Setup, StepResult
+from distrl.envs.phone_env import EnvOptions, PhoneEnvironment
 from distrl.envs.rewards import Rewards, RewardTerms, is_same
 from distrl.envs.screens import check_screen, decode_screen
 from distrl.runtime.build import make_environment, make_setup, make_sim_device

@@ -141,6 +141,10 @@ class Ui:
         """A notification in the shade."""
         self.phone.system.alerts.insert(0, Alert(self.page.app, title, body))
 
+    def focus(self, field: str) -> None:
+        """Put the cursor into a field of the page in front."""
+        self.phone.system.focus = field
+
     def blur(self) -> None:
         """Put the keyboard away."""
         self.phone.system.focus = ""
@@ -169,7 +173,7 @@ class Ui:
             fill="field",
             radius=66 if icon else 28,
             border="primary" if focused else "",
-            tap=do(_focus, name),
+            tap=do(Ui.focus, name),
             submit=submit,
             id=name,
             kind="field",
@@ -204,13 +208,9 @@ def slide(fn: Callable[["Ui", int], None]) -> Do:
     return Do(fn)
 
 
-def _focus(ui: Ui, field: str) -> None:
-    ui.phone.system.focus = field
-
-
 def _clear(ui: Ui, field: str) -> None:
     ui.fill(field, "")
-    ui.phone.system.focus = field
+    ui.focus(field)
 
 
 def go(name: str, arg: str = "") -> Do:

@@ -4,6 +4,8 @@ Actions in, observations out; every failure is a `DeviceError` whose cause names
 on the event loop and costs nothing else.
 """
 
+import math
+
 from distrl.core.clock import Clock
 from distrl.core.errors import DeviceError
 from distrl.core.interfaces import Plain
@@ -63,18 +65,16 @@ class SimDevice:
     async def observe(self) -> Observation:
         """What the screen shows now."""
         fault = await self._operate("observe")
-        time_s = self._clock.now()
-        phone = self.phone
-        width, height = phone.size
         if fault == "slow_drip":
             await self._clock.sleep(DRIP_S)
-        tree = phone.elements()
+        phone = self.phone
+        width, height = phone.size
         return Observation(
             screen=_spoil(Screen(data=phone.render(), width=width, height=height), fault),
             activity=phone.activity,
-            time_s=time_s,
+            time_s=self._clock.now(),
             elements=phone.candidates(),
-            ui_tree=tree,
+            ui_tree=phone.elements(),
         )
 
     async def perform(self, action: Action) -> None:
@@ -92,20 +92,20 @@ class SimDevice:
     async def _operate(self, operation: str) -> str:
         """Take the time an operation takes, and fail if it is to fail; returns a fault that spoils the result."""
         fault = self._faults.next()
-        if fault in ("vanish", "unauthorized"):
-            self._gone, self._gone_until_s = fault, FOREVER_S
+        if fault in ("vanish", "unauthorized", "freeze"):
+            self._gone, self._gone_until_s = fault, math.inf
         elif fault == "offline":
             self._gone, self._gone_until_s = fault, self._clock.now() + OFFLINE_S
         elif fault == "reboot_loop":
             self._failing_resets = 2
-            self._gone, self._gone_until_s = "vanish", FOREVER_S
-        elif fault == "freeze":
-            # Nobody answers: whoever asked must have a deadline.
-            await self._clock.sleep(FOREVER_S)
+            self._gone, self._gone_until_s = "vanish", math.inf
         if self._gone and self._clock.now() < self._gone_until_s:
+            if self._gone == "freeze":
+                # Nobody answers until a reset: whoever asked must have a deadline.
+                await self._clock.sleep(FOREVER_S)
             raise DeviceError(self._gone, f"{self._name} is {self._gone.replace('vanish', 'gone')}")
         await self._clock.sleep(self._latency.sample(operation))
-        return fault if operation == "perform" or fault in SCREEN_FAULTS else ""
+        return fault if (fault in SCREEN_FAULTS) == (operation == "observe") else ""
 
 
 def _spoil(screen: Screen, fault: str) -> Screen:

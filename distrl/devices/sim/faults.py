@@ -9,7 +9,7 @@ from random import Random
 from distrl.core.errors import UnknownNameError
 
 FAULTS = {
-    "freeze": "an operation never answers",
+    "freeze": "nothing answers until the device is reset",
     "vanish": "the device is gone until it is reset",
     "offline": "the device answers nothing for half a minute",
     "unauthorized": "the device refuses to be used until it is reset",

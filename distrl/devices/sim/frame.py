@@ -11,6 +11,7 @@ import numpy as np
 from PIL import Image
 
 from distrl.core.types import Element
+from distrl.devices.sim.caching import cached_bytes
 from distrl.devices.sim.elements import HEIGHT, WIDTH, Hit, elements_of
 from distrl.devices.sim.layout import lay_out, size_up
 from distrl.devices.sim.nodes import Box, Icon, Node, Text, View
@@ -83,8 +84,9 @@ def compose(views: tuple[View, ...], scrolls: tuple[int, ...], chrome: Chrome, f
             layer, hits, max_scroll, viewport = _page_layer(view, scroll, chrome, font_scale, is_top)
         layers.append(layer)
     if chrome.toast:
-        last = layers[-1]
-        layers[-1] = Layer(last.fill, last.pieces, (*last.floating, _toast(chrome.toast, font_scale)))
+        last, toast = layers[-1], _toast(chrome.toast, font_scale)
+        layers[-1] = Layer(last.fill, last.pieces, (*last.floating, toast))
+        hits += _hits(toast.block, (toast.x, toast.y, toast.width), font_scale, (0, HEIGHT))
     return Frame(tuple(layers), tuple(hits), elements_of(hits), max_scroll, viewport, views[-1])
 
 
@@ -193,7 +195,7 @@ def _hits(block: Box, place: tuple[int, int, int], font_scale: float, clip: tupl
     return found
 
 
-@lru_cache(maxsize=128)
+@cached_bytes(max_bytes=64_000_000)
 def draw(layers: tuple[Layer, ...], style: Style) -> bytes:
     """Some layers as raw RGB, row by row.
 
@@ -201,7 +203,9 @@ def draw(layers: tuple[Layer, ...], style: Style) -> bytes:
     """
     layer = layers[-1]
     if layer.fill.startswith("wallpaper"):
-        data = wallpaper_sprite(_merge(layer.pieces), WIDTH, int(layer.fill[9:]), HEIGHT, style).tobytes()
+        data = wallpaper_sprite(
+            _merge(layer.pieces, style.font_scale), WIDTH, int(layer.fill[9:]), HEIGHT, style
+        ).tobytes()
     elif layer.fill:
         data = _stack(layer.pieces, layer.fill, _blank(layer.fill, style), style)
     else:
@@ -245,7 +249,7 @@ def _lay_over(data: bytes, floating: Floating, style: Style) -> bytes:
     return b"".join((memoryview(data)[:start], strip.tobytes(), memoryview(data)[end:]))
 
 
-def _merge(pieces: tuple[Piece, ...]) -> Box:
+def _merge(pieces: tuple[Piece, ...], font_scale: float) -> Box:
     """Pieces that lie on a wallpaper as one block, so that their text is drawn on the picture itself."""
     children: list[Node] = []
     y = 0
@@ -253,5 +257,5 @@ def _merge(pieces: tuple[Piece, ...]) -> Box:
         if piece.y > y:
             children.append(Box(height=piece.y - y))
         children.append(piece.block)
-        y = piece.y + size_up(piece.block, WIDTH, 1.0).h
+        y = piece.y + size_up(piece.block, WIDTH, font_scale).h
     return Box(tuple(children))

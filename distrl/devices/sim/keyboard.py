@@ -33,7 +33,8 @@ def type_text(ui: Ui, text: str) -> None:
     """Append text to the focused field; without one, nothing happens."""
     focus = ui.phone.system.focus
     if focus:
-        ui.fill(focus, (ui.typed(focus) + text)[:MAX_FIELD_CHARS])
+        whole = text.encode(errors="replace").decode()
+        ui.fill(focus, (ui.typed(focus) + whole)[:MAX_FIELD_CHARS])
 
 
 def _key(face: Node, key: str, *, width: int = 0, fill: str = "key", label: str = "") -> Box:

@@ -9,6 +9,7 @@ from functools import lru_cache
 import msgspec
 from PIL import Image
 
+from distrl.devices.sim.caching import cached_bytes
 from distrl.devices.sim.fonts import corner_masks, icon_mask, line_reach, round_mask, word_masks
 from distrl.devices.sim.layout import Laid, Placed, lay_out, line_height
 from distrl.devices.sim.nodes import Box, Icon, Picture, Text
@@ -28,7 +29,7 @@ class Style(msgspec.Struct, frozen=True, kw_only=True, cache_hash=True):
         return round(logical * self.scale)
 
 
-@lru_cache(maxsize=3072)
+@cached_bytes(max_bytes=160_000_000)
 def sprite(block: Box, width: int, background: str, style: Style) -> bytes:
     """The picture of a block on a plain background, as raw RGB."""
     laid = lay_out(block, width, style.font_scale)
@@ -37,7 +38,7 @@ def sprite(block: Box, width: int, background: str, style: Style) -> bytes:
     return image.tobytes()
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=64)
 def floating_sprite(block: Box, width: int, style: Style) -> tuple[Image.Image, Image.Image]:
     """The picture of a block that floats over others, and the mask of its outline."""
     laid = lay_out(block, width, style.font_scale)
@@ -47,7 +48,7 @@ def floating_sprite(block: Box, width: int, style: Style) -> tuple[Image.Image, 
     return image, round_mask(size[0], size[1], style.px(block.radius))
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=24)
 def wallpaper_sprite(block: Box, width: int, index: int, height: int, style: Style) -> Image.Image:
     """A block drawn on the launcher's wallpaper."""
     laid = lay_out(block, width, style.font_scale)

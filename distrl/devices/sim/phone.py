@@ -13,7 +13,7 @@ from distrl.core.interfaces import Plain
 from distrl.core.seeds import derive_random
 from distrl.core.types import Action, Button, Element, LongPress, OpenApp, Press, Swipe, Tap, TypeText, Wait
 from distrl.devices.sim import touch, variations
-from distrl.devices.sim.app import App, Tile, Ui, find_page
+from distrl.devices.sim.app import App, NoState, Tile, Ui, find_page
 from distrl.devices.sim.chrome import make_chrome
 from distrl.devices.sim.elements import candidates
 from distrl.devices.sim.frame import Frame, compose, draw
@@ -45,7 +45,10 @@ class Phone:
         """A new phone of this seed, on its first home screen."""
         self.system = System(seed=seed, variations=list(variation_names))
         self.states = {app.id: app.fresh(derive_random(seed, app.id)) for app in self.apps.values()}
-        self._by_type = {type(state): app_id for app_id, state in self.states.items()}
+        self._by_type = {type(state): app_id for app_id, state in self.states.items() if type(state) is not NoState}
+        assert len({type(s) for s in self.states.values()} - {NoState}) == sum(
+            type(s) is not NoState for s in self.states.values()
+        ), "two apps share a state type"
         variations.prepare(self)
         # A round trip checks what apps made against their types, and gives equal phones equal snapshots.
         self.restore(self.snapshot())
@@ -88,6 +91,8 @@ class Phone:
 
     def snapshot(self) -> bytes:
         """Everything there is to know about this phone."""
+        # Showing a page for the first time may scroll it: do so before, or looking at a phone would change it.
+        self.frame()
         return msgspec.msgpack.encode(
             [self.system, {k: msgspec.Raw(_ENCODER.encode(s)) for k, s in self.states.items()}]
         )
@@ -135,8 +140,9 @@ class Phone:
             self.home()
 
     def home(self) -> None:
-        """To the launcher's first page."""
+        """To the launcher's first page, whatever is in the way."""
         self.system.focus = ""
+        self.system.popups.clear()
         self.system.foreground = "launcher"
         self.system.stacks["launcher"] = [Page("launcher", "home")]
 
@@ -267,7 +273,6 @@ class Phone:
             case Press(button=Button.BACK):
                 touch.press_back(self)
             case Press(button=Button.HOME):
-                self.system.popups.clear()
                 self.home()
             case Press(button=Button.ENTER):
                 self.submit()

@@ -47,7 +47,7 @@ def picture(kind: str, detail: str, width: int, height: int) -> Image.Image:
     return _product(detail, size)
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=128)
 def _photo(number: int, size: tuple[int, int]) -> Image.Image:
     rng = derive_random(number, "photo")
     width, height = size[0] * 2, size[1] * 2

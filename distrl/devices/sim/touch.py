@@ -72,7 +72,6 @@ def swipe(phone: Handset, action: Swipe) -> None:
     elif abs(dx) * WIDTH > abs(dy) * HEIGHT:
         _swipe_sideways(phone, action, dx)
     elif action.y > 0.975 and dy < -0.05 and not phone.settings.three_buttons:
-        phone.system.popups.clear()
         phone.home()
     elif action.y * HEIGHT < STATUS_H and dy > 0.1 and not phone.system.popups:
         Ui(phone, phone.top()).popup("shade")

@@ -312,4 +312,4 @@ def dialog(title: str, text: str, *actions: Box, icon: str = "", content: tuple[
     panel = Box(head, gap=28, pad=(64, 64, 64, 16), align="center" if icon else "start")
     stacked = len(actions) > 2
     foot = Box(actions, row=not stacked, gap=16, pad=(48, 24, 48, 48), justify="end")
-    return View(body=(Box((panel, *content, foot), fill="container", radius=84, kind="dialog"),), dialog=True)
+    return View(body=(Box((panel, *content, foot), fill="container", radius=84),), dialog=True)

@@ -25,8 +25,8 @@ from distrl.core.types import (
     TypeText,
     Wait,
 )
+from distrl.core.vetting import invalid, vetted
 from distrl.policies.codec.json_objects import Fields, NotOneObjectError, the_object
-from distrl.policies.codec.vetting import invalid, vetted
 
 EXACT_KEY: Final = "distrl"
 """The extra key of an object: what AndroidWorld's own keys cannot express."""

@@ -26,8 +26,8 @@ from distrl.core.types import (
     TypeText,
     Wait,
 )
+from distrl.core.vetting import MAX_OUTPUT_CHARS, TWO_ACTIONS, invalid, vetted
 from distrl.policies.codec.quotes import QUOTED, quote, unquote
-from distrl.policies.codec.vetting import MAX_OUTPUT_CHARS, TWO_ACTIONS, invalid, vetted
 
 TAP_DISTANCE: Final = 0.04
 """Two points of a DUAL_POINT at most this far apart, in shares of the screen, are a tap (the bound of AitW)."""

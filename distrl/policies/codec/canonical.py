@@ -8,8 +8,8 @@ import json
 import msgspec
 
 from distrl.core.types import Action
+from distrl.core.vetting import invalid, vetted
 from distrl.policies.codec.json_objects import NotOneObjectError, the_object
-from distrl.policies.codec.vetting import invalid, vetted
 
 
 class JsonCodec:

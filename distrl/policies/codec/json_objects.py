@@ -8,8 +8,8 @@ import json
 import re
 from typing import Any
 
+from distrl.core.vetting import MAX_OUTPUT_CHARS, TWO_ACTIONS
 from distrl.policies.codec.quotes import DOUBLE_QUOTED, QUOTED, quote, unquote
-from distrl.policies.codec.vetting import MAX_OUTPUT_CHARS, TWO_ACTIONS
 
 MAX_DEPTH = 32
 """No action needs more nesting."""

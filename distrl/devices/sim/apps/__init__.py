@@ -11,6 +11,7 @@ from pathlib import Path
 
 from distrl.core.errors import UserError
 from distrl.devices.sim.app import App
+from distrl.devices.sim.fonts import icon_mask
 
 
 @lru_cache(maxsize=1)
@@ -31,8 +32,14 @@ def load_app(path: Path) -> App:
     if spec is None or spec.loader is None or not path.is_file():
         raise UserError(f"{path}: not a Python file that can be loaded as an app")
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise UserError(f"{path}: cannot be loaded: {type(error).__name__}: {error}") from error
     app = getattr(module, "APP", None)
     if not isinstance(app, App):
-        raise UserError(f"{path}: defines no APP (see docs/how-to/new-app.md)")
+        raise UserError(f"{path}: defines no APP = App(...) (see docs/how-to/new-app.md)")
+    if "home" not in app.pages:
+        raise UserError(f'{path}: the app has no page "home" to open with')
+    icon_mask(app.icon, 1)
     return app

@@ -92,7 +92,7 @@ def home(ui: Ui) -> View:
 
 def _search(ui: Ui) -> None:
     ui.go("drawer")
-    ui.phone.system.focus = "query"
+    ui.focus("query")
 
 
 def drawer(ui: Ui) -> View:

@@ -69,7 +69,7 @@ def _chip(words: str, icon: str, color: str, tap: Do, *, id: str = "") -> Box:
 
 def _search(ui: Ui) -> None:
     ui.go("search")
-    ui.phone.system.focus = "query"
+    ui.focus("query")
 
 
 def home(ui: Ui) -> View:

@@ -56,7 +56,6 @@ class MapsState(msgspec.Struct):
 
     places: list[Place] = []
     saved: list[str] = []
-    labels: dict[str, str] = {}
     calls: list[str] = []
     route: Route | None = None
     satellite: bool = False

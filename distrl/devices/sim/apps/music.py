@@ -168,7 +168,7 @@ def _playlists(state: MusicState) -> tuple[Box, ...]:
 
 def _search(ui: Ui) -> None:
     ui.go("search")
-    ui.phone.system.focus = "query"
+    ui.focus("query")
 
 
 def search(ui: Ui) -> View:

@@ -6,6 +6,7 @@ Each pop-up that a user may want out of the way has a button with the id `dismis
 import msgspec
 
 from distrl.devices.sim.app import App, Ui, back, do, slide
+from distrl.devices.sim.apps.settings.parts import flip
 from distrl.devices.sim.nodes import Box, Icon, Text, View
 from distrl.devices.sim.state import DeviceSettings
 from distrl.devices.sim.widgets import badge, bar, button, dialog, empty, icon_button, row, section, slider
@@ -153,10 +154,6 @@ def _save_battery(ui: Ui) -> None:
     ui.back()
 
 
-def _flip(ui: Ui, name: str) -> None:
-    setattr(ui.settings, name, not getattr(ui.settings, name))
-
-
 def _quick(settings: DeviceSettings, name: str) -> Box:
     icon, words = QUICK[name]
     on = bool(getattr(settings, name))
@@ -170,7 +167,7 @@ def _quick(settings: DeviceSettings, name: str) -> Box:
         grow=1,
         radius=64,
         fill="primary" if on else "container",
-        tap=do(_flip, name),
+        tap=do(flip, name),
         kind="switch",
         checked=on,
     )
@@ -217,7 +214,6 @@ def recents(ui: Ui) -> View:
 
 def _clear_all(ui: Ui) -> None:
     ui.phone.system.stacks.clear()
-    ui.phone.system.popups.clear()
     ui.phone.home()
 
 

@@ -44,7 +44,7 @@ def start_over(ui: Ui, name: str) -> None:
     """Put the cursor into a field whose old words go when new ones are typed."""
     if ui.phone.system.focus != name:
         ui.fill(name, "")
-    ui.phone.system.focus = name
+    ui.focus(name)
 
 
 def web_field(ui: Ui, name: str, shown: str, hint: str, *, icon: str) -> Box:
@@ -80,7 +80,7 @@ def web_field(ui: Ui, name: str, shown: str, hint: str, *, icon: str) -> Box:
 
 def _clear(ui: Ui, name: str) -> None:
     ui.fill(name, "")
-    ui.phone.system.focus = name
+    ui.focus(name)
 
 
 def address_bar(ui: Ui, url: str) -> Box:

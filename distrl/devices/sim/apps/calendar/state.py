@@ -72,7 +72,14 @@ def today(ui: Ui) -> datetime.date:
 def minutes(time: str) -> int:
     """Minutes since midnight of a time like 9:05; -1 if it is none."""
     hours, colon, rest = time.strip().partition(":")
-    if not colon or not hours.isdecimal() or not rest.isdecimal() or int(hours) > 23 or int(rest) > 59 or len(rest) != 2:
+    if (
+        not colon
+        or not hours.isdecimal()
+        or not rest.isdecimal()
+        or int(hours) > 23
+        or int(rest) > 59
+        or len(rest) != 2
+    ):
         return -1
     return int(hours) * 60 + int(rest)
 

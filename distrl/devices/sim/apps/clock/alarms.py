@@ -61,7 +61,7 @@ def flip(ui: Ui, time: str, label: str) -> None:
 def add(ui: Ui) -> None:
     """A new alarm, with the keyboard up for its time."""
     ui.go("edit")
-    ui.phone.system.focus = "time"
+    ui.focus("time")
 
 
 def _find(ui: Ui) -> Alarm | None:

@@ -70,7 +70,7 @@ def _remove(ui: Ui, city: str) -> None:
 def add(ui: Ui) -> None:
     """The search for a city, with the keyboard up."""
     ui.go("cities")
-    ui.phone.system.focus = "query"
+    ui.focus("query")
 
 
 def cities(ui: Ui) -> View:

@@ -125,7 +125,7 @@ def screen_lock(ui: Ui) -> View:
 def _set_lock(ui: Ui, name: str) -> None:
     if name == "PIN":
         ui.go("set_pin")
-        ui.phone.system.focus = "pin"
+        ui.focus("pin")
         return
     ui.settings.screen_lock = name
     ui.settings.lock_pin = ""

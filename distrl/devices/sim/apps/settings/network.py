@@ -63,7 +63,7 @@ def _network_row(ui: Ui, name: str, rank: int) -> Box:
 def _choose_network(ui: Ui, name: str) -> None:
     if ui.settings.networks[name] and name not in ui.settings.saved_networks:
         ui.go("wifi_password", name)
-        ui.phone.system.focus = "password"
+        ui.focus("password")
     else:
         _join(ui, name)
 

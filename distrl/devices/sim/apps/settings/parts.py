@@ -104,7 +104,7 @@ def asking(page_name: str, field: str, arg: str = "") -> Do:
 
 def _ask_for(ui: Ui, page_name: str, field: str, arg: str) -> None:
     ui.go(page_name, arg)
-    ui.phone.system.focus = field
+    ui.focus(field)
 
 
 def ask(ui: Ui, title: str, field: str, label: str, save: Do, *, words: str = "Save") -> View:

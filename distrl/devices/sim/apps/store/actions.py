@@ -82,4 +82,4 @@ def post_review(ui: Ui, name: str) -> None:
 def find(ui: Ui) -> None:
     """Open the search page, ready to type."""
     ui.go("search")
-    ui.phone.system.focus = "query"
+    ui.focus("query")

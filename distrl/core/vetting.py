@@ -1,4 +1,4 @@
-"""What every codec does with what it has read: refuse what no device can perform, and say why.
+"""What is done with every action that comes from outside: refuse what no device can perform, and say why.
 
 In flow an action and the text that it was read from; out flows the same action, or an `Invalid` that is safe to store:
 bounded, and without the lone surrogates that no encoder accepts.
