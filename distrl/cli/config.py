@@ -17,8 +17,9 @@ def show(context: typer.Context, config: ConfigFile = None, set: Overrides = Non
     import os
 
     from distrl.core.config import dump_toml, load_config
+    from distrl.runtime.build import KNOWN_NAMES
 
-    resolved = load_config(config, environ=os.environ, overrides=set or ())
+    resolved = load_config(config, environ=os.environ, overrides=set or (), names=KNOWN_NAMES)
     output = Output.of(context, is_json=json)
     if json:
         output.write_json(resolved.model_dump(mode="json"))
@@ -33,11 +34,11 @@ def check(context: typer.Context, config: ConfigFile = None, set: Overrides = No
 
     from distrl.core.config import load_config
     from distrl.core.config_errors import ConfigError
-    from distrl.runtime.build import check_names
+    from distrl.runtime.build import KNOWN_NAMES
 
     output = Output.of(context, is_json=json)
     try:
-        check_names(load_config(config, environ=os.environ, overrides=set or ()))
+        load_config(config, environ=os.environ, overrides=set or (), names=KNOWN_NAMES)
     except ConfigError as error:
         if not json:
             raise

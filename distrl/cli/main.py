@@ -63,7 +63,7 @@ def _before_every_verb(
     ] = False,
 ) -> None:
     """Set up what all verbs share."""
-    level = logging.ERROR if quiet else (logging.WARNING, logging.INFO, logging.DEBUG)[min(verbose, 2)]
+    level = logging.ERROR if quiet else (logging.WARNING, logging.INFO, logging.DEBUG)[max(0, min(verbose, 2))]
     logging.basicConfig(level=level, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
     context.obj = Output(is_quiet=quiet)
 
@@ -76,6 +76,9 @@ def main() -> None:
         typer.echo(f"error: {error}", err=True)
         sys.exit(EXIT_USER_MISTAKE)
     except DistrlError as error:
+        typer.echo(f"error: {error}", err=True)
+        sys.exit(EXIT_FAILED)
+    except OSError as error:
         typer.echo(f"error: {error}", err=True)
         sys.exit(EXIT_FAILED)
     except KeyboardInterrupt:

@@ -4,6 +4,7 @@ Requests of the page go in (a touch, a key), the screen and its ui tree go out. 
 requests that another web site might send: a wrong Host or a foreign Origin.
 """
 
+import contextlib
 import socket
 import threading
 import webbrowser
@@ -13,7 +14,7 @@ from pathlib import Path
 import msgspec
 import uvicorn
 from starlette.applications import Starlette
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
@@ -32,7 +33,7 @@ class PhoneServer:
 
     def __init__(self, play: Play, port: int) -> None:
         self._play = play
-        self._hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
+        self._hosts = {f"127.0.0.1:{port}", f"localhost:{port}"} | ({"127.0.0.1", "localhost"} if port == 80 else set())
 
     def app(self) -> Starlette:
         """The routes."""
@@ -71,7 +72,7 @@ class PhoneServer:
             return JSONResponse({"error": f"more than {MAX_BODY} bytes"}, status_code=413)
         try:
             action = vetted(msgspec.json.decode(body, type=Action), raw="")
-        except (msgspec.DecodeError, ValueError) as error:
+        except (msgspec.DecodeError, ValueError, RecursionError) as error:
             return JSONResponse({"error": f"not an action: {error}"}, status_code=400)
         self._play.perform(action)
         return JSONResponse(self._play.status())
@@ -98,10 +99,11 @@ async def _explain(request: Request, error: Exception) -> Response:
 async def _read(request: Request) -> bytes | None:
     """A body of bounded size; None if it is larger."""
     body = b""
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > MAX_BODY:
-            return None
+    with contextlib.suppress(ClientDisconnect):
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > MAX_BODY:
+                return None
     return body
 
 
@@ -121,4 +123,6 @@ def serve(play: Play, *, port: int, opens_browser: bool, output: Output) -> None
     if opens_browser:
         threading.Timer(0.5, webbrowser.open, [address]).start()
     server = PhoneServer(play, listener.getsockname()[1])
-    uvicorn.Server(uvicorn.Config(server.app(), log_level="warning")).run(sockets=[listener])
+    uvicorn.Server(uvicorn.Config(server.app(), log_level="warning", timeout_graceful_shutdown=2)).run(
+        sockets=[listener]
+    )

@@ -38,8 +38,9 @@ def _load(config: Path | None) -> "Config":
     import os
 
     from distrl.core.config import load_config
+    from distrl.runtime.build import KNOWN_NAMES
 
-    return load_config(config, environ=os.environ)
+    return load_config(config, environ=os.environ, names=KNOWN_NAMES)
 
 
 def _tasks_of(config: "Config", suite: str, split: str) -> "tuple[Task, ...]":

@@ -8,20 +8,24 @@ The environment speaks in double underscores: `DISTRL_PHONE__SCALE=0.5` is `phon
 Single underscores (`DISTRL_PHONE_SCALE`) are left to the options of the command line (see `config_sources`).
 """
 
+import difflib
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, Strict, ValidationError
 
-from distrl.core.config_errors import ConfigError, Mistake, describe
+from distrl.core.config_errors import ConfigError, Mistake, describe, show
 from distrl.core.config_sources import Source, from_environment, from_file, from_overrides
 
 NO_ENVIRONMENT: Mapping[str, str] = MappingProxyType({})
 """For runs that must not depend on the environment they start in."""
+
+Names = Mapping[str, Collection[str]]
+NO_NAMES: Names = MappingProxyType({})
 
 Probability = Annotated[float, Field(ge=0, le=1)]
 
@@ -35,7 +39,7 @@ class Section(BaseModel):
 class PhoneConfig(Section):
     """The built-in phone."""
 
-    scale: float = Field(default=0.25, gt=0, le=1, description="size of a screen as a share of 1080 x 2400 pixels")
+    scale: float = Field(default=0.25, ge=0.1, le=1, description="size of a screen as a share of 1080 x 2400 pixels")
     latency: Literal["instant", "emulator", "slow-emulator", "phone"] = Field(
         default="instant", description="whose reaction times the phone imitates"
     )
@@ -83,9 +87,23 @@ class Config(Section):
 
 
 def load_config(
-    path: Path | None = None, *, environ: Mapping[str, str] = NO_ENVIRONMENT, overrides: Sequence[str] = ()
+    path: Path | None = None,
+    *,
+    environ: Mapping[str, str] = NO_ENVIRONMENT,
+    overrides: Sequence[str] = (),
+    names: Names = NO_NAMES,
 ) -> Config:
-    """The configuration of all sources together; raises one `ConfigError` with every mistake in any of them."""
+    """The configuration of all sources together; raises one `ConfigError` with every mistake in any of them.
+
+    `names` are the values that some keys may have, for keys whose names other folders know: suites, variations.
+    """
+    try:
+        return _load(path, environ, overrides, names)
+    except RecursionError as error:
+        raise ConfigError([Mistake(place="configuration", key="", problem="nested too deeply")]) from error
+
+
+def _load(path: Path | None, environ: Mapping[str, str], overrides: Sequence[str], names: Names) -> Config:
     sources: list[Source] = []
     mistakes: list[Mistake] = []
     for found, wrong in (
@@ -97,34 +115,48 @@ def load_config(
         mistakes += wrong
     merged: dict[str, Any] = {}
     for source in sources:
-        mistakes += _mistakes_in(source)
+        mistakes += _mistakes_in(source, names)
         source.apply_to(merged)
     if mistakes:
         raise ConfigError(mistakes)
     # Each source was valid, so what can still fail here is only how their values go together.
-    mistakes = _mistakes_in(Source(values=merged, place=lambda key: "configuration"))
+    mistakes = _mistakes_in(Source(values=merged, place=lambda key: "configuration"), names)
     if mistakes:
         raise ConfigError(mistakes)
     return Config.model_validate(merged)
 
 
-def config_of(values: Mapping[str, Any]) -> Config:
+def config_of(values: Mapping[str, Any], names: Names = NO_NAMES) -> Config:
     """The configuration of plain tables, as a program passes them; raises one `ConfigError` with every mistake."""
-    mistakes = _mistakes_in(Source(values=dict(values), place=lambda key: "argument"))
+    mistakes = _mistakes_in(Source(values=dict(values), place=lambda key: "argument"), names)
     if mistakes:
         raise ConfigError(mistakes)
     return Config.model_validate(values)
 
 
-def _mistakes_in(source: Source) -> list[Mistake]:
+def _mistakes_in(source: Source, names: Names) -> list[Mistake]:
     """What one source gets wrong, whatever the others say."""
+    mistakes = list(_unknown_names(source, names))
     try:
         Config.model_validate(source.values)
     except ValidationError as error:
         known = tuple(_known_keys(Config))
-        details = error.errors(include_url=False)
-        return sorted((describe(detail, place=source.place, known=known) for detail in details), key=_line_of)
-    return []
+        mistakes += [describe(detail, place=source.place, known=known) for detail in error.errors(include_url=False)]
+    return sorted(mistakes, key=_line_of)
+
+
+def _unknown_names(source: Source, names: Names) -> Iterator[Mistake]:
+    """The names in one source that nothing answers to: a word, the words of a list, or the keys of a table."""
+    for dotted, known in names.items():
+        value: Any = source.values
+        key = tuple(dotted.split("."))
+        for part in key:
+            value = value.get(part) if isinstance(value, Mapping) else None
+        for name in [value] if isinstance(value, str) else value if isinstance(value, Sequence | Mapping) else []:
+            if isinstance(name, str) and name not in known:
+                near = difflib.get_close_matches(name, list(known), n=1)
+                problem = f"unknown name (expected one of {', '.join(sorted(known))}, got {show(name)})"
+                yield Mistake(place=source.place(key), key=dotted, problem=problem, suggestion=near[0] if near else "")
 
 
 def _line_of(mistake: Mistake) -> int:

@@ -23,6 +23,10 @@ OPTION_VARIABLES = frozenset({"CONFIG", "QUIET", "VERBOSE", "VERSION"})
 """Variables of one word that are options of `distrl` itself."""
 
 
+MAX_FILE_BYTES = 1_000_000
+"""No configuration is larger."""
+
+
 class Source(NamedTuple):
     """Values by key, and where each key was written."""
 
@@ -58,6 +62,10 @@ def from_file(path: Path | None) -> Reading:
     if path is None:
         return [], []
     try:
+        if path.exists() and not path.is_file():
+            return [], [Mistake(place=str(path), key="", problem="is not a file")]
+        if path.stat().st_size > MAX_FILE_BYTES:
+            return [], [Mistake(place=str(path), key="", problem=f"is larger than {MAX_FILE_BYTES:,} bytes")]
         text = path.read_bytes().decode("utf-8-sig")
     except OSError as error:
         return [], [Mistake(place=str(path), key="", problem=f"cannot be read: {error.strerror or error}")]
@@ -91,6 +99,9 @@ def _syntax_mistake(path: Path, text: str, error: Exception) -> Mistake:
     return Mistake(place=place, key="", problem=f"not valid TOML: {message[:1].lower()}{message[1:]}")
 
 
+_LAST_CHARACTERS = ("]", "}", '"', "'")
+
+
 def key_lines(text: str) -> dict[Key, int]:
     """The line on which each key of a valid TOML text first appears; keys of an inline table share its line.
 
@@ -103,6 +114,9 @@ def key_lines(text: str) -> dict[Key, int]:
         if not statement:
             first = number
         statement += line + "\n"
+        if first != number and not line.rstrip().endswith(_LAST_CHARACTERS):
+            # The middle of an array or a string: trying to parse after each of its lines would take quadratic time.
+            continue
         try:
             parsed = tomllib.loads(statement)
         except ValueError:

@@ -102,6 +102,8 @@ class PhoneGym(gymnasium.Env[dict[str, Any], dict[str, Any]]):
     ) -> tuple[dict[str, Any], dict[str, Any]]:
         """Start the next episode, of a task drawn by the seed or named by `options={"task": id}`."""
         super().reset(seed=seed)
+        if options is not None and not isinstance(options, dict):
+            raise UserError(f'options are a dictionary such as {{"task": "general-train-0007"}}, got {options!r}')
         self._task = self._choose((options or {}).get("task"))
         self._history = []
         for tries_left in reversed(range(RESET_TRIES)):
@@ -152,8 +154,8 @@ class PhoneGym(gymnasium.Env[dict[str, Any], dict[str, Any]]):
         if task_id is None:
             return self._tasks[int(self.np_random.integers(len(self._tasks)))]
         known = {task.id: task for task in self._tasks}
-        if task_id not in known:
-            raise UnknownNameError("task", task_id, known)
+        if not isinstance(task_id, str) or task_id not in known:
+            raise UnknownNameError("task", str(task_id), known)
         return known[task_id]
 
     def _observation(self) -> dict[str, Any]:
@@ -163,7 +165,7 @@ class PhoneGym(gymnasium.Env[dict[str, Any], dict[str, Any]]):
         return {
             "screen": decode_screen(self._last.screen).copy(),
             "instruction": plain_text(self._task.instruction, MAX_INSTRUCTION),
-            "last_actions": plain_text(history, MAX_HISTORY),
+            "last_actions": plain_text(history[-MAX_HISTORY:], MAX_HISTORY),
             "elements": elements_to_arrays(self._last.elements),
         }
 
@@ -184,9 +186,9 @@ def _read(fields: Any) -> Action:
     kind = KINDS[number]
     match kind:
         case "type":
-            return TypeText(text=str(fields["text"]))
+            return TypeText(text=_text(fields["text"]))
         case "open_app":
-            return OpenApp(app=str(fields["text"]))
+            return OpenApp(app=_text(fields["text"]))
         case "wait":
             return Wait()
         case "complete" | "impossible":
@@ -198,3 +200,9 @@ def _read(fields: Any) -> Action:
         to_x, to_y = (float(v) for v in fields["to"])
         return Swipe(x=x, y=y, to_x=to_x, to_y=to_y)
     return Tap(x=x, y=y) if kind == "tap" else LongPress(x=x, y=y)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"text is {type(value).__name__}")
+    return value

@@ -57,7 +57,8 @@ def elements_to_arrays(elements: tuple[Element, ...]) -> dict[str, Any]:
         boxes[index] = element.box
         kinds[index] = ELEMENT_KINDS.index(element.kind) if element.kind in ELEMENT_KINDS else 0
         flags[index] = [bool(getattr(element, flag)) for flag in FLAGS]
-        data = element.text.encode("utf-8", "replace")[:MAX_ELEMENT_BYTES]
+        cut = element.text.encode("utf-8", "replace")[:MAX_ELEMENT_BYTES]
+        data = cut.decode("utf-8", "ignore").encode()
         texts[index, : len(data)] = np.frombuffer(data, np.uint8)
     return {
         "count": len(shown),
@@ -83,14 +84,19 @@ def describe(action: Action) -> str:
         case Swipe():
             return f"swipe {action.x:.2f} {action.y:.2f} {action.to_x:.2f} {action.to_y:.2f}"
         case TypeText():
-            return f"type {action.text[:100]}"
+            return f"type {_one_line(action.text)}"
         case Press():
             return f"press {action.button.lower()}"
         case OpenApp():
-            return f"open {action.app[:100]}"
+            return f"open {_one_line(action.app)}"
         case Finish():
             return f"finish {action.claim.lower()}"
         case Invalid():
             return "invalid"
         case _:
             return "wait"
+
+
+def _one_line(text: str) -> str:
+    """A line break in typed text must not look like another action."""
+    return " ".join(text[:100].split())

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeVar
 
 import msgspec
 
-from distrl.core.errors import DeviceError, JudgeError
+from distrl.core.errors import DeviceError, JudgeError, UserError
 from distrl.core.interfaces import Device, GroundTruth, Judge, Setup, StepResult
 from distrl.core.types import Action, Decision, Finish, Observation, Outcome, Ruling, Step, Task, Verdict
 from distrl.envs.rewards import Rewards, RewardTerms
@@ -42,6 +42,7 @@ class PhoneEnvironment:
         self._last: Observation | None = None
         self._terms = RewardTerms(options.rewards)
         self._started_s = 0.0
+        self._is_over = False
 
     @property
     def steps(self) -> tuple[Step, ...]:
@@ -53,7 +54,7 @@ class PhoneEnvironment:
         if isinstance(self.device, GroundTruth):
             self.device.arrange(setup.world, seed=setup.seed, variations=setup.variations)
         await self._in_time(self.device.reset())
-        self._task, self._steps = task, []
+        self._task, self._steps, self._is_over = task, [], False
         self._terms = RewardTerms(self._options.rewards)
         self._last = await self._observe()
         self._started_s = self._last.time_s
@@ -61,13 +62,15 @@ class PhoneEnvironment:
 
     async def step(self, decision: Decision) -> StepResult:
         """Do what was decided; the first result with an outcome is the last of the episode."""
-        assert self._task is not None and self._last is not None, "reset comes before step"
+        if self._task is None or self._last is None or self._is_over:
+            raise UserError("the episode is over, or none has begun: reset comes before step")
         before = self._last
         try:
             await self._in_time(self.device.perform(decision.action))
             after = await self._observe()
         except DeviceError as error:
             self._record(decision, before, {})
+            self._is_over = True
             return StepResult(
                 observation=before, rewards={}, outcome=Outcome.ABORTED_DEVICE, infra_error=f"{error.cause}: {error}"
             )
@@ -75,9 +78,9 @@ class PhoneEnvironment:
         verdict = await self._verdict(decision.action, after)
         rewards = self._terms.of_step(decision.action, before, after, verdict)
         self._record(decision, before, rewards)
-        return StepResult(
-            observation=after, rewards=rewards, outcome=self._outcome(decision.action, verdict, after), verdict=verdict
-        )
+        outcome = self._outcome(decision.action, verdict, after)
+        self._is_over = outcome is not None
+        return StepResult(observation=after, rewards=rewards, outcome=outcome, verdict=verdict)
 
     async def close(self) -> None:
         """Release the device."""

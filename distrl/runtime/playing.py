@@ -111,7 +111,10 @@ def record(play: Play, path: Path, *, on_step: Callable[[], None] = lambda: None
     times = [FRAME_MS] * (len(frames) - 1) + [LAST_FRAME_MS]
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        frames[0].save(path, save_all=True, append_images=frames[1:], duration=times, loop=0, quality=80, method=3)
+        # Written aside, so that an interrupted film leaves nothing behind that looks like one.
+        aside = path.with_name(f".{path.name}.part{path.suffix}")
+        frames[0].save(aside, save_all=True, append_images=frames[1:], duration=times, loop=0, quality=80, method=3)
+        aside.replace(path)
     except OSError as error:
         raise UserError(f"{path}: cannot be written ({error.strerror or error})") from error
     return Film(steps=play.steps, solved=play.is_solved)

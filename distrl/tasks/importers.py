@@ -33,6 +33,7 @@ MAX_STEPS_LIMIT: Final = 1_000
 
 _MAX_FILE_BYTES: Final = 1 << 30
 _MAX_SHOWN: Final = 100
+_MAX_MISTAKES: Final = 1_000
 _INSTRUCTION_KEYS: Final = ("instruction", "goal", "task")
 _ID: Final = re.compile(r"[^\s/\\\x00-\x1f\x7f]{1,200}")
 _SUITE: Final = re.compile(r"[\w.-]{1,100}")
@@ -65,6 +66,7 @@ def import_tasks(path: str | Path, *, suite: str = "", max_steps: int = 15) -> t
         book.add(line, row)
         if len(book.tasks) > MAX_TASKS:
             book.mistake(line, f"more than {MAX_TASKS:,} tasks")
+        if len(book.mistakes) > _MAX_MISTAKES or len(book.tasks) > MAX_TASKS:
             break
     if not book.tasks and not book.mistakes:
         book.mistake(1, "no tasks")
@@ -133,7 +135,7 @@ class _Import:
         value = row.get("id")
         if value is None or value == "":
             value = f"{self.suite}-{line:04d}"
-        elif isinstance(value, bool) or not isinstance(value, str | int) or not _ID.fullmatch(str(value)):
+        elif isinstance(value, bool) or not isinstance(value, str | int) or not _is_id(str(value)):
             self.mistake(line, "the id must be up to 200 characters without spaces and slashes")
             return ""
         task_id = str(value)
@@ -172,6 +174,10 @@ class _Import:
         return tuple(tag.strip() for tag in tags if tag.strip())
 
 
+def _is_id(text: str) -> bool:
+    return _ID.fullmatch(text) is not None and _is_unicode(text)
+
+
 def _is_unicode(text: str) -> bool:
     return not any("\ud800" <= char <= "\udfff" for char in text)
 
@@ -179,6 +185,8 @@ def _is_unicode(text: str) -> bool:
 def _lines(book: _Import) -> list[str]:
     """The lines of the file without their ends; each that is not UTF-8 is a mistake and becomes a blank one."""
     try:
+        if book.path.exists() and not book.path.is_file():
+            raise UserError(f"{book.path}: cannot be read: it is not a file")
         if book.path.stat().st_size > _MAX_FILE_BYTES:
             raise UserError(f"{book.path}: larger than 1 GiB")
         data = book.path.read_bytes()
@@ -212,6 +220,8 @@ def _jsonl_rows(lines: list[str], book: _Import) -> Iterator[_Row]:
             row = json.loads(line)
         except (ValueError, RecursionError) as error:
             book.mistake(number, f"not JSON: {error}")
+            if len(book.mistakes) > _MAX_MISTAKES:
+                return
             continue
         if isinstance(row, dict):
             yield number, row

@@ -1,5 +1,6 @@
 """Configuration: where values come from, who wins, and what is said about mistakes."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -209,7 +210,7 @@ configs = st.builds(
     seed=st.integers(0, 2**63 - 1),
     phone=st.builds(
         PhoneConfig,
-        scale=st.floats(0, 1, exclude_min=True),
+        scale=st.floats(0.1, 1),
         latency=st.sampled_from(["instant", "emulator", "slow-emulator", "phone"]),
         faults=st.dictionaries(texts, st.floats(0, 1), max_size=4),
         variations=st.lists(texts, max_size=4).map(tuple),
@@ -242,3 +243,42 @@ def test_every_field_says_in_one_line_what_it_is() -> None:
 def test_a_config_cannot_be_changed() -> None:
     with pytest.raises(ValueError, match="frozen"):
         Config().seed = 1  # type: ignore[misc]
+
+
+NAMES = {"tasks.suite": ("general", "system"), "phone.variations": ("dark",), "phone.faults": ("freeze",)}
+
+
+def test_unknown_names_are_told_with_their_lines_beside_all_other_mistakes(tmp_path: Path) -> None:
+    file = tmp_path / "run.toml"
+    file.write_text(
+        'sed = 1\n[tasks]\nsuite = "genral"\n[phone]\n'
+        'variations = ["dark", "drak"]\nfaults = { freze = 0.1 }\nscale = 9\n'
+    )
+    with pytest.raises(ConfigError) as caught:
+        load_config(file, names=NAMES)
+    told = {(m.place.rpartition(":")[2], m.key, m.suggestion) for m in caught.value.mistakes}
+    assert ("3", "tasks.suite", "general") in told
+    assert ("5", "phone.variations", "dark") in told
+    assert ("6", "phone.faults", "freeze") in told
+    assert {line for line, _, _ in told} == {"1", "3", "5", "6", "7"}
+
+
+def test_what_is_no_file_or_too_large_or_too_deep_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo.toml")
+    with pytest.raises(ConfigError, match="not a file"):
+        load_config(tmp_path / "fifo.toml")
+    (tmp_path / "large.toml").write_text("#" * 1_000_001)
+    with pytest.raises(ConfigError, match="larger"):
+        load_config(tmp_path / "large.toml")
+    (tmp_path / "deep.toml").write_text(".".join("a" * 2000) + " = 1\n")
+    with pytest.raises(ConfigError, match=r"deep|unknown"):
+        load_config(tmp_path / "deep.toml")
+
+
+@pytest.mark.timeout(20)
+def test_a_long_array_does_not_hold_up_the_message(tmp_path: Path) -> None:
+    """Trying to parse after each of its lines would take minutes."""
+    (tmp_path / "long.toml").write_text("unknown = [\n" + '"x",\n' * 20_000 + "]\nsede = 1\n")
+    with pytest.raises(ConfigError) as caught:
+        load_config(tmp_path / "long.toml")
+    assert {m.place.rpartition(":")[2] for m in caught.value.mistakes} == {"1", "20003"}

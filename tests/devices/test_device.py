@@ -1,6 +1,7 @@
 """The simulated device: the contract of every device, its reaction times and its faults, on virtual time."""
 
 import asyncio
+import statistics
 from collections.abc import Mapping
 
 import pytest
@@ -109,6 +110,18 @@ def test_an_emulator_takes_three_to_seven_seconds_a_step_with_a_tail() -> None:
     assert times[-1] > 20
 
 
+@pytest.mark.parametrize(
+    ("profile", "perform_s", "observe_s", "reset_s"),
+    [("emulator", 2.2, 2.2, 3.0), ("slow-emulator", 4.5, 4.5, 6.0), ("phone", 0.5, 0.7, 8.0)],
+)
+def test_medians_over_many_devices_are_those_of_the_profile(
+    profile: str, perform_s: float, observe_s: float, reset_s: float
+) -> None:
+    devices = [Latency(profile, derive_random(1, number)) for number in range(400)]
+    for operation, expected in (("perform", perform_s), ("observe", observe_s), ("reset", reset_s)):
+        assert statistics.median(d.sample(operation) for d in devices) == pytest.approx(expected, rel=0.12)
+
+
 def test_devices_differ_in_speed_and_equal_seeds_do_not() -> None:
     assert step_s("emulator", 1) != step_s("emulator", 2)
     assert step_s("emulator", 1) == step_s("emulator", 1)
@@ -132,9 +145,9 @@ def test_five_hundred_waiting_phones_share_one_loop() -> None:
         loop = asyncio.get_running_loop()
 
         async def one(number: int) -> None:
-            latency = Latency("emulator", derive_random(0, number))
-            for _ in range(10):
-                await asyncio.sleep(latency.sample("perform"))
+            made = device(latency="emulator", number=number)
+            for _ in range(3):
+                await made.perform(Wait())
 
         await asyncio.gather(*(one(n) for n in range(500)))
         return loop.time()
@@ -217,7 +230,9 @@ def test_screen_faults_spoil_the_screenshot_only_once() -> None:
         await made.reset()
         return await made.observe(), await made.observe()
 
-    good = run_virtual(use("slow_drip"))[1].screen
+    late, good_one = run_virtual(use("slow_drip"))
+    assert late.time_s == 60.0
+    good = good_one.screen
     for fault in ("black_screen", "truncated_screen", "corrupt_screen"):
         spoiled, fine = run_virtual(use(fault))
         assert spoiled.screen != good == fine.screen

@@ -20,8 +20,10 @@ from distrl.core.types import (
     TypeText,
     Wait,
 )
+from distrl.devices.sim.elements import candidates
 from distrl.devices.sim.phone import Phone
 from distrl.devices.sim.state import Page
+from distrl.devices.sim.theme import resolve
 from distrl.policies.scripted import RandomPolicy
 from distrl.runtime.build import make_phone
 from distrl.runtime.checking import see
@@ -241,3 +243,90 @@ def test_odd_actions_do_no_harm(action: Action) -> None:
     tap(phone, id="query")
     phone.perform(action)
     assert len(phone.render()) == 270 * 600 * 3
+
+
+def test_looking_at_a_phone_does_not_change_it() -> None:
+    for app in make_phone().apps:
+        phone = make_phone()
+        if app != "system":
+            phone.perform(OpenApp(app=app))
+        before = phone.snapshot()
+        phone.render()
+        phone.elements()
+        assert phone.snapshot() == before, app
+
+
+def test_the_launcher_turns_pages_and_finds_apps_by_name() -> None:
+    phone = make_phone(seed=3)
+    first = {e.id for e in phone.elements() if e.kind == "app"}
+    phone.perform(Swipe(x=0.8, y=0.4, to_x=0.2, to_y=0.4))
+    second = {e.id for e in phone.elements() if e.kind == "app"}
+    dock = first & second
+    assert len(dock) == 4
+    assert len(first - dock) == 12
+    phone.perform(Swipe(x=0.5, y=0.5, to_x=0.5, to_y=0.2))
+    assert phone.activity == "launcher/drawer"
+    tap(phone, id="query")
+    phone.perform(TypeText(text="cal"))
+    shown = [e.text for e in phone.elements() if e.kind == "app"]
+    assert shown == sorted(shown)
+    assert {"Calculator", "Calendar"} <= set(shown)
+    assert all("cal" in name.casefold() for name in shown)
+    phone.perform(ENTER)
+    assert phone.activity == "calculator/home"
+
+
+@pytest.mark.parametrize("percent", [115, 130])
+def test_icons_are_touched_where_they_are_drawn_with_larger_type(percent: int) -> None:
+    phone = make_phone()
+    phone.arrange({"settings": {"font_percent": percent}})
+    picture = np.frombuffer(phone.render(), np.uint8).reshape(600, 270, 3)
+    element = find(phone, id="app:Phone")
+    x = round(element.center[0] * 270)
+    top = round(element.box[1] * 600)
+    color = list(resolve(phone.apps["dialer"].color, False))
+    assert picture[top + 2, x].tolist() == color
+    assert picture[top - 2, x].tolist() != color
+
+
+def test_a_slider_takes_taps_and_drags() -> None:
+    phone = make_phone()
+    phone.perform(Swipe(x=0.5, y=0.01, to_x=0.5, to_y=0.6))
+    left, top, right, bottom = find(phone, id="slider:Brightness").box
+    margin = 30 / 1080
+    middle = (top + bottom) / 2
+    phone.perform(Tap(x=left + margin + (right - left - 2 * margin) * 0.25, y=middle))
+    assert phone.inspect("settings")["brightness"] == 25
+    phone.perform(Swipe(x=0.5, y=middle, to_x=left + margin + (right - left - 2 * margin) * 0.9, to_y=middle))
+    assert phone.inspect("settings")["brightness"] == 90
+    phone.perform(Swipe(x=0.5, y=middle, to_x=1.0, to_y=middle))
+    assert phone.inspect("settings")["brightness"] == 100
+
+
+def test_a_toast_is_in_the_ui_tree() -> None:
+    phone = make_phone()
+    phone.perform(OpenApp(app="Notes"))
+    tap(phone, id="fab")
+    tap(phone, id="save")
+    assert any(e.text == "Empty note discarded" and not e.clickable for e in phone.elements())
+
+
+def test_more_than_64_elements_are_cut_and_plain_text_gives_way_first() -> None:
+    def made(index: int, clickable: bool) -> Element:
+        return Element(box=(0, index / 200, 1, index / 200), text=str(index), kind="row", clickable=clickable)
+
+    crowd = tuple(made(n, clickable=n % 2 == 0) for n in range(100))
+    kept = candidates(crowd)
+    assert len(kept) == 64
+    assert sum(e.clickable for e in kept) == 50
+    assert [int(e.text) for e in kept] == sorted(int(e.text) for e in kept)
+    assert len(candidates(tuple(made(n, clickable=True) for n in range(100)))) == 64
+
+
+def test_half_a_character_typed_is_replaced_and_can_be_stored() -> None:
+    phone = make_phone()
+    phone.perform(OpenApp(app="Notes"))
+    tap(phone, id="query")
+    phone.perform(TypeText(text="a\ud800b"))
+    assert find(phone, id="query").text == "a?b"
+    phone.restore(phone.snapshot())

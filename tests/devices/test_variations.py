@@ -120,20 +120,37 @@ def test_new_layout_moves_widgets_of_some_apps() -> None:
     assert len(moved) >= 3
 
 
-def test_three_buttons_are_back_home_and_recents() -> None:
+@pytest.mark.parametrize(
+    ("label", "activity"), [("Back", "notes/home"), ("Recents", "system/recents"), ("Home", "launcher/home")]
+)
+def test_three_buttons_are_back_home_and_recents(label: str, activity: str) -> None:
     phone = varied("three_buttons")
     phone.perform(OpenApp(app="Notes"))
-    for label, activity in (("Recents", "system/recents"), ("Home", "launcher/home")):
-        phone.system.popups.clear()
-        phone.perform(OpenApp(app="Notes"))
-        x, y = next(e for e in phone.elements() if e.id == f"nav:{label}").center
-        phone.perform(Tap(x=x, y=y))
-        assert phone.activity == activity
+    phone.push(Page("notes", "edit"))
+    phone.perform(Wait())
+    x, y = next(e for e in phone.elements() if e.id == f"nav:{label}").center
+    phone.perform(Tap(x=x, y=y))
+    assert phone.activity == activity
+
+
+def test_the_home_button_leaves_a_page_of_the_system_too() -> None:
+    phone = varied("three_buttons")
+    phone.push(Page("system", "recents"))
+    phone.perform(Wait())
+    x, y = next(e for e in phone.elements() if e.id == "nav:Home").center
+    phone.perform(Tap(x=x, y=y))
+    assert phone.activity == "launcher/home"
 
 
 def test_equal_seeds_vary_alike() -> None:
-    names = tuple(VARIATIONS)
-    assert varied(*names, seed=3).snapshot() == varied(*names, seed=3).snapshot()
+    def journey(seed: int) -> bytes:
+        phone = varied(*VARIATIONS, seed=seed)
+        for app in ("Maps", "Music", "Browser", "Notes", "Store"):
+            phone.perform(OpenApp(app=app))
+            phone.perform(Wait())
+        return phone.snapshot()
+
+    assert journey(3) == journey(3) != journey(4)
 
 
 def test_an_unknown_variation_is_refused_by_name() -> None:

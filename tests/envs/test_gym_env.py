@@ -1,6 +1,8 @@
 """Gymnasium's rules, checked by gymnasium itself."""
 
+import re
 import warnings
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -10,8 +12,9 @@ from gymnasium.utils.env_checker import check_env
 
 import distrl.envs  # noqa: F401  (registers the environment)
 from distrl.core.errors import UnknownNameError, UserError
-from distrl.core.types import Invalid, Press, Swipe, Tap
+from distrl.core.types import Element, Invalid, Press, Swipe, Tap
 from distrl.envs.gym_env import KINDS, to_action
+from distrl.envs.observations import ELEMENT_KINDS, elements_to_arrays
 
 
 def make(**options: Any) -> gymnasium.Env[Any, Any]:
@@ -140,11 +143,56 @@ def test_samples_of_the_action_space_become_actions() -> None:
         {"kind": 0, "point": [0.5]},
         {"kind": 2, "point": [0.5, 0.5]},
         {"kind": 3, "text": "x" * 1_000_000},
+        {"kind": 3, "text": None},
+        {"kind": 3, "text": "a\x00b"},
+        {"kind": 3, "text": "\ud800"},
+        {"kind": 7, "text": ""},
+        {"kind": -1, "point": [0.5, 0.5]},
+        {"kind": float("inf")},
+        {"kind": 10**30},
+        {"kind": 0},
+        None,
+        5,
+        "tap",
     ],
 )
-def test_nonsense_is_an_invalid_action_and_not_an_exception(nonsense: dict[str, Any]) -> None:
+def test_nonsense_is_an_invalid_action_and_not_an_exception(nonsense: Any) -> None:
     assert isinstance(to_action(nonsense), Invalid)
     env = make()
     env.reset(seed=0)
     _, reward, *_ = env.unwrapped.step(nonsense)
     assert reward == -1.0
+
+
+def test_history_keeps_the_newest_actions_and_one_line_each() -> None:
+    env = make(env={"keep_last_actions": 15}).unwrapped
+    env.reset(seed=0)
+    for number in range(14):
+        seen, *_ = env.step({"kind": 3, "text": f"{number} " + "x\ntap 0.1 0.1" * 20})
+    lines = seen["last_actions"].split("\n")
+    assert lines[-1].startswith("type 13 ")
+    assert all("tap" not in line[:4] for line in lines[1:])
+
+
+def test_element_texts_are_whole_characters() -> None:
+    element = Element(box=(0, 0, 1, 1), text="é" * 60, kind="link")
+    arrays = elements_to_arrays((element,))
+    assert bytes(arrays["text"][0]).rstrip(b"\0").decode() == "é" * 32
+    assert ELEMENT_KINDS[arrays["kind"][0]] == "link"
+
+
+def test_every_kind_of_element_on_the_phone_has_a_number() -> None:
+    sources = Path(__file__).parents[2] / "distrl" / "devices" / "sim"
+    kinds = {kind for file in sources.rglob("*.py") for kind in re.findall(r'kind="(\w+)"', file.read_text())}
+    assert kinds <= set(ELEMENT_KINDS)
+
+
+@pytest.mark.parametrize("options", [{"task": 3}, {"task": ["a"]}, "general-train-0007"])
+def test_odd_reset_options_are_a_users_mistake(options: Any) -> None:
+    with pytest.raises(UserError):
+        make().unwrapped.reset(options=options)
+
+
+def test_mistakes_in_tables_are_told_without_a_foreign_traceback() -> None:
+    with pytest.raises(UserError, match="latency"):
+        make(phone={"latancy": "emulator", "faults": {"freze": 0.1}})

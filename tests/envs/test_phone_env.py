@@ -4,11 +4,12 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
 import pytest
 
 from distrl.core.clock import run_virtual
 from distrl.core.config import Config
-from distrl.core.errors import DeviceError, JudgeError
+from distrl.core.errors import DeviceError, JudgeError, UserError
 from distrl.core.interfaces import Setup, StepResult
 from distrl.core.types import (
     Action,
@@ -162,6 +163,38 @@ def test_a_judge_outage_is_unknown_and_never_a_failure() -> None:
     assert results[0].outcome is None
     assert results[1].outcome is Outcome.ABORTED_JUDGE
     assert not Outcome.ABORTED_JUDGE.is_trainable
+
+
+def test_an_unknown_verdict_at_the_last_step_is_never_trained_on() -> None:
+    task = msgspec.structs.replace(TASK, max_steps=2)
+    judge = ScriptedJudge(Ruling.FAILURE, None)
+
+    async def run() -> list[StepResult]:
+        environment = PhoneEnvironment(make_sim_device(Config()), judge, EnvOptions())
+        await environment.reset(task, Setup())
+        return [await environment.step(Decision(action=Wait())) for _ in range(2)]
+
+    assert [r.outcome for r in run_virtual(run())] == [None, Outcome.ABORTED_JUDGE]
+
+
+class HangingJudge(ScriptedJudge):
+    """A judge that never answers."""
+
+    async def judge(self, task: Task, steps: tuple[Step, ...], final: Observation) -> Verdict:
+        await asyncio.sleep(1e6)
+        raise AssertionError("unreachable")
+
+
+def test_a_judge_that_hangs_is_waited_for_only_so_long() -> None:
+    results = judged(HangingJudge(), Wait(), when="each_step")
+    assert results[0].verdict is not None
+    assert results[0].verdict.ruling is Ruling.UNKNOWN
+    assert "120 s" in results[0].verdict.reason
+
+
+def test_a_step_after_the_end_is_refused_and_pays_nothing() -> None:
+    with pytest.raises(UserError, match="reset"):
+        judged(ScriptedJudge(Ruling.SUCCESS), Wait(), Wait(), when="each_step")
 
 
 # ---------------------------------------------------------------- device failures

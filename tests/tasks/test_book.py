@@ -70,17 +70,11 @@ def test_lists_are_files_a_person_can_read() -> None:
     assert len(line) < 1000
 
 
-def test_every_template_has_phrasings_that_use_all_of_its_words() -> None:
-    for template in all_templates().values():
-        assert len(template.phrasings) >= 2, template.name
-        assert template.difficulty in (1, 2, 3)
-
-
 def test_what_must_be_typed_stands_in_the_instruction() -> None:
     """Every field of every plan holds words of the instruction, so that a policy can copy them."""
     missing = []
     for suite in SUITES:
-        for task in load_tasks(suite, "train"):
+        for task in load_tasks(suite, "train") + load_tasks(suite, "test"):
             for stage in template_of(task).plan(task.params):
                 for act in (a for rule in stage.rules for a in rule.acts if a.how in ("field", "enter")):
                     if act.value.casefold() not in task.instruction.casefold():

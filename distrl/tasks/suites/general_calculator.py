@@ -1,12 +1,15 @@
 """General tasks for the calculator: sums, shared bills, percentages."""
 
+import re
+from fractions import Fraction
 from random import Random
 
 from distrl.core.interfaces import Plain
 from distrl.tasks.plan import Plan, Stage, on, stage, tap
-from distrl.tasks.template import Draw, Inspect, Params, Template, same
+from distrl.tasks.template import Draw, Inspect, Keep, Params, Template, same
 
 OPERATORS = {"plus": "+", "minus": "-", "times": "*", "divided by": "/"}
+KEEPS = (Keep("calculator", "history", "expression"),)
 KEYS = {"+": "plus", "-": "minus", "*": "times", "/": "divide", "=": "equals"}
 
 
@@ -34,8 +37,58 @@ def _expression(p: Params) -> str:
     return p["a"] + OPERATORS[p["operator"]] + p["b"] + (f"-{p['c']}" if "c" in p else "")
 
 
+Terms = tuple[tuple[str, Fraction], ...]
+"""The numbers of a sum or product and the signs before them, in no order: 7-2 is +7 and -2."""
+
+
+def _terms(expression: str) -> Terms:
+    """The terms of what was typed, brackets aside; a percent sign divides by 100. Nothing if it cannot be read."""
+    plain = re.sub(r"[\s()=]", "", expression).replace("%", "/100")
+    found = re.findall(r"([-+*/]?)(\d+(?:\.\d+)?|\.\d+)", plain)
+    if not found or "".join(sign + number for sign, number in found) != plain:
+        return ()
+    first = "+" if any(sign in ("+", "-") for sign, _ in found) else "*"
+    return tuple(sorted((sign or first, Fraction(number)) for sign, number in found))
+
+
+def _value(terms: Terms) -> Fraction:
+    """What terms of one kind make: a sum or a product."""
+    total = Fraction(0 if terms[-1][0] in "+-" else 1)
+    for sign, number in terms:
+        match sign:
+            case "+":
+                total += number
+            case "-":
+                total -= number
+            case "*":
+                total *= number
+            case _:
+                total /= number
+    return total
+
+
+def _is_worked_out(asked: Terms, done: set[Terms]) -> bool:
+    """Whether this was calculated at once, or two of its terms first and then the rest with their result."""
+    if asked in done:
+        return True
+    first = "+" if any(sign in "+-" for sign, _ in asked) else "*"
+    for last in asked if len(asked) > 2 else ():
+        part = tuple(term for term in asked if term is not last)
+        if part in done and tuple(sorted(((first, _value(part)), last))) in done:
+            return True
+    return False
+
+
 def _calculated(p: Params, inspect: Inspect) -> bool:
-    return any(same(entry["result"], _result(p)) for entry in inspect("calculator")["history"])
+    """The result is there, and comes from the numbers and signs that were asked for."""
+    history = inspect("calculator")["history"]
+    if not any(same(entry["result"], _result(p)) for entry in history):
+        return False
+    done = {_terms(entry["expression"]) for entry in history}
+    ways = [_expression(p)]
+    if p["operator"] == "percent of":
+        ways.append(f"{p['b']}*{int(p['a']) / 100}")
+    return any(_is_worked_out(_terms(way), done) for way in ways)
 
 
 def _other_sums(p: Params, rng: Random) -> Plain:
@@ -98,6 +151,7 @@ TEMPLATES = (
         ),
         draw=_draw_sum,
         world=_other_sums,
+        keeps=KEEPS,
         check=_calculated,
         plan=_calculator_plan,
     ),
@@ -112,6 +166,7 @@ TEMPLATES = (
         ),
         draw=_draw_share,
         world=_other_sums,
+        keeps=KEEPS,
         check=_calculated,
         plan=_calculator_plan,
     ),
@@ -126,6 +181,7 @@ TEMPLATES = (
         ),
         draw=_draw_chain,
         world=_other_sums,
+        keeps=KEEPS,
         check=_calculated,
         plan=_calculator_plan,
     ),
@@ -141,6 +197,7 @@ TEMPLATES = (
         ),
         draw=_draw_percent,
         world=_other_sums,
+        keeps=KEEPS,
         check=_calculated,
         plan=_calculator_plan,
     ),

@@ -5,7 +5,7 @@ from typing import Any
 
 from distrl.core.interfaces import Plain
 from distrl.tasks.plan import Act, Plan, choose, field, on, plan, stage, tap
-from distrl.tasks.template import Draw, Inspect, Params, Template, pool, same
+from distrl.tasks.template import Draw, Inspect, Keep, Params, Template, pool, same
 from distrl.tasks.words import FIRST_NAMES
 
 TITLES = pool(
@@ -21,6 +21,13 @@ PLACES = pool(
 DAYS = pool(*(f"{day} November" for day in range(17, 31)))
 
 
+OTHERS = 4
+"""How many appointments every task starts with that it does not speak of."""
+KEEPS = (Keep("calendar", "events", "title"),)
+_USUAL: dict[str, Any] = {"place": "", "reminder_min": 10}
+"""What an event has that nobody asked for."""
+
+
 def _iso(day: str) -> str:
     return f"2026-11-{int(day.split()[0]):02d}"
 
@@ -32,53 +39,47 @@ def _time(value: str) -> int:
 
 def _busy(p: Params, rng: Random) -> Plain:
     """Four appointments that the task does not speak of."""
-    titles = rng.sample([t for t in TITLES.words if t != p["title"]], 4)
-    dates = rng.sample(range(16, 31), 4)
+    titles = rng.sample([t for t in TITLES.words if t != p["title"]], OTHERS)
+    dates = rng.sample(range(16, 31), OTHERS)
     events = [
-        {"title": t, "date": f"2026-11-{d}", "time": f"{rng.randint(8, 19)}:30"}
+        {"title": t, "date": f"2026-11-{d}", "time": f"{rng.randint(8, 19)}:30", **_USUAL}
         for t, d in zip(titles, dates, strict=True)
     ]
     return {"calendar": {"events": events}}
 
 
 def _with_event(p: Params, rng: Random) -> Plain:
-    """The appointment in question among four others; never at the day or time that is asked for."""
-    day = rng.choice([d for d in range(17, 31) if f"{d} November" != p.get("day")])
-    mine = {"title": p["title"], "date": f"2026-11-{day}", "time": f"{rng.randint(8, 19)}:07"}
+    """The appointment in question among four others."""
+    mine = {"title": p["title"], "date": p["was_date"], "time": p["was_time"], **_USUAL}
     events = [*_busy(p, rng)["calendar"]["events"], mine]
     rng.shuffle(events)
     return {"calendar": {"events": events}}
 
 
-def _event(p: Params, inspect: Inspect) -> dict[str, Any] | None:
-    """The event of this title, if there is exactly one and no other was lost or added."""
+def _is_alike(typed: str, asked: str) -> bool:
+    """Equal to a person, who may have ended it with a full stop."""
+    return same(typed.rstrip(" .!"), asked)
+
+
+def _is_so(p: Params, inspect: Inspect) -> bool:
+    """There is one event of this title; what the task names of day, time and place is so, the rest is as it was."""
     events = inspect("calendar")["events"]
-    mine = [e for e in events if same(e["title"], p["title"])]
-    return mine[0] if len(mine) == 1 and len(events) == 5 else None
-
-
-def _added(p: Params, inspect: Inspect) -> bool:
-    event = _event(p, inspect)
-    if event is None or event["date"] != _iso(p["day"]) or _time(event["time"]) != _time(p["time"]):
+    mine = [e for e in events if _is_alike(e["title"], p["title"])]
+    if len(mine) != 1 or len(events) != OTHERS + 1:
         return False
-    return same(event["place"], p.get("place", event["place"]))
-
-
-def _changed(p: Params, inspect: Inspect) -> bool:
-    """Whatever of time, day and place the task names is so."""
-    event = _event(p, inspect)
-    if event is None:
-        return False
+    (event,) = mine
+    date = _iso(p["day"]) if "day" in p else p["was_date"]
     return (
-        ("time" not in p or _time(event["time"]) == _time(p["time"]))
-        and ("day" not in p or event["date"] == _iso(p["day"]))
-        and ("place" not in p or same(event["place"], p["place"]))
+        event["date"] == date
+        and _time(event["time"]) == _time(p["time"] if "time" in p else p["was_time"])
+        and _is_alike(event["place"], p.get("place", _USUAL["place"]))
+        and event["reminder_min"] == _USUAL["reminder_min"]
     )
 
 
 def _deleted(p: Params, inspect: Inspect) -> bool:
     events = inspect("calendar")["events"]
-    return len(events) == 4 and not any(same(e["title"], p["title"]) for e in events)
+    return len(events) == OTHERS and not any(_is_alike(e["title"], p["title"]) for e in events)
 
 
 def _add(p: Params) -> Plan:
@@ -142,6 +143,12 @@ def _draw_event(d: Draw) -> Params:
     return {"title": _title(d), "day": d.pick(DAYS), "time": d.time(low=7, high=21)}
 
 
+def _draw_change(d: Draw, **asked: str) -> Params:
+    """A change of an event, which was never at the day or time that is asked for."""
+    day = d.rng.choice([k for k in range(17, 31) if f"{k} November" != asked.get("day")])
+    return {"title": _title(d), **asked, "was_date": f"2026-11-{day}", "was_time": f"{d.rng.randint(8, 19)}:07"}
+
+
 TEMPLATES = (
     Template(
         name="add_event",
@@ -155,7 +162,8 @@ TEMPLATES = (
         ),
         draw=_draw_event,
         world=_busy,
-        check=_added,
+        keeps=KEEPS,
+        check=_is_so,
         plan=_add,
     ),
     Template(
@@ -167,8 +175,9 @@ TEMPLATES = (
             "{title} was cancelled, remove it from the Calendar",
             "Take the event {title} out of my calendar",
         ),
-        draw=lambda d: {"title": _title(d)},
+        draw=_draw_change,
         world=_with_event,
+        keeps=KEEPS,
         check=_deleted,
         plan=_delete,
     ),
@@ -181,9 +190,10 @@ TEMPLATES = (
             "{title} starts at {time} now, change it in the Calendar",
             "Change the time of the event {title} to {time}",
         ),
-        draw=lambda d: {"title": _title(d), "time": d.time(low=7, high=21)},
+        draw=lambda d: _draw_change(d, time=d.time(low=7, high=21)),
         world=_with_event,
-        check=_changed,
+        keeps=KEEPS,
+        check=_is_so,
         plan=_edit,
     ),
     Template(
@@ -195,9 +205,10 @@ TEMPLATES = (
             "{title} will be at {place}, add that to the event in my calendar",
             "In the Calendar, write {place} as the place of {title}",
         ),
-        draw=lambda d: {"title": _title(d), "place": d.pick(PLACES)},
+        draw=lambda d: _draw_change(d, place=d.pick(PLACES)),
         world=_with_event,
-        check=_changed,
+        keeps=KEEPS,
+        check=_is_so,
         plan=_edit,
     ),
     Template(
@@ -210,9 +221,10 @@ TEMPLATES = (
             "{title} is on {day} now, change the date in my calendar",
             "Reschedule {title} to {day}, same time",
         ),
-        draw=lambda d: {"title": _title(d), "day": d.pick(DAYS)},
+        draw=lambda d: _draw_change(d, day=d.pick(DAYS)),
         world=_with_event,
-        check=_changed,
+        keeps=KEEPS,
+        check=_is_so,
         plan=_reschedule,
     ),
 )

@@ -4,7 +4,7 @@ from random import Random
 
 from distrl.core.interfaces import Plain
 from distrl.tasks.plan import Plan, choose, field, on, plan, stage, tap, toggle
-from distrl.tasks.template import Draw, Inspect, Params, Template, pool, same
+from distrl.tasks.template import Draw, Inspect, Keep, Params, Template, pool, same
 from distrl.tasks.words import CITIES
 
 LABELS = pool(
@@ -21,6 +21,11 @@ DAYS = {
     "Saturday": "Sat",
     "Sunday": "Sun",
 }
+
+OTHER_ALARMS = 3
+OTHER_CITIES = 2
+"""How many alarms and world clocks every task starts with beside the one in question."""
+KEEPS = (Keep("clock", "alarms", "time"), Keep("clock", "cities"))
 
 # ---------------------------------------------------------------- alarms
 
@@ -42,35 +47,52 @@ def _alarms(inspect: Inspect) -> list[Plain]:
     return found
 
 
-def _some_alarms(rng: Random, avoid: str, *, is_on: bool, count: int = 3) -> list[Plain]:
-    """Alarms at other times."""
-    times = [f"{h}:{m}" for h in range(5, 23) for m in ("00", "10", "20", "35", "50") if f"{h}:{m}" != avoid]
-    return [{"time": t, "label": rng.choice(LABELS.words), "on": is_on} for t in rng.sample(times, count)]
+def _others(p: Params, rng: Random, *, is_on: bool) -> Plain:
+    """Alarms at other times, and clocks of other cities."""
+    avoid = {_canonical(p[name]) for name in ("time", "new") if name in p}
+    times = [f"{h}:{m}" for h in range(5, 23) for m in ("00", "10", "20", "35", "50") if f"{h}:{m}" not in avoid]
+    short = list(DAYS.values())
+    alarms = [
+        {"time": t, "label": rng.choice(LABELS.words), "days": rng.choice(([], short[:5], short[5:])), "on": is_on}
+        for t in rng.sample(times, OTHER_ALARMS)
+    ]
+    return {"alarms": alarms, "cities": rng.sample([c for c in CITIES.words if c != p.get("city")], OTHER_CITIES)}
 
 
 def _without_alarm(p: Params, rng: Random) -> Plain:
-    return {"clock": {"alarms": _some_alarms(rng, _canonical(p["time"]), is_on=rng.random() < 0.5, count=2)}}
+    return {"clock": _others(p, rng, is_on=rng.random() < 0.5)}
 
 
 def _with_alarm(p: Params, rng: Random) -> Plain:
     """The alarm in question among others that are on, or off, like it."""
     is_on = p.get("state", "off") == "off"
-    others = _some_alarms(rng, p["time"], is_on=is_on)
-    if "new" in p:
-        others = [a for a in others if a["time"] != p["new"]]
-    alarms = [*others, {"time": p["time"], "label": "", "on": is_on}]
-    rng.shuffle(alarms)
-    return {"clock": {"alarms": alarms}}
+    world = _others(p, rng, is_on=is_on)
+    world["alarms"].append({"time": p["time"], "label": "", "days": [], "on": is_on})
+    rng.shuffle(world["alarms"])
+    return {"clock": world}
+
+
+def _has_sizes(inspect: Inspect, *, alarms: int = 0, cities: int = 0) -> bool:
+    """Whether there are so many alarms and world clocks beside the others."""
+    state = inspect("clock")
+    return len(state["alarms"]) == OTHER_ALARMS + alarms and len(state["cities"]) == OTHER_CITIES + cities
+
+
+def _is_alarm(alarm: Plain, time: str, *, is_on: bool = True, label: str = "", days: tuple[str, ...] = ()) -> bool:
+    """Whether an alarm is just so, with no label or day that it should not have."""
+    return (
+        alarm["on"] is is_on
+        and alarm["time"] == time
+        and same(alarm["label"].rstrip(" .!"), label)
+        and tuple(alarm["days"]) == days
+    )
 
 
 def _new_alarm(p: Params, inspect: Inspect) -> bool:
-    """There is an alarm at this time that is on, with this label and on this day if they were asked for."""
-    return any(
-        a["on"]
-        and a["time"] == _canonical(p["time"])
-        and ("label" not in p or same(a["label"], p["label"]))
-        and ("day" not in p or a["days"] == [DAYS[p["day"]]])
-        for a in _alarms(inspect)
+    """There is one more alarm: at this time, on, with the label and on the day that were asked for, else with none."""
+    days = (DAYS[p["day"]],) if "day" in p else ()
+    return _has_sizes(inspect, alarms=1) and any(
+        _is_alarm(a, _canonical(p["time"]), label=p.get("label", ""), days=days) for a in _alarms(inspect)
     )
 
 
@@ -84,11 +106,14 @@ def _new_alarm_plan(p: Params) -> Plan:
 
 
 def _switched(p: Params, inspect: Inspect) -> bool:
-    """Only this alarm has been switched."""
-    wanted = p["state"] == "on"
-    return all(a["on"] is (wanted if a["time"] == p["time"] else not wanted) for a in _alarms(inspect)) and any(
-        a["time"] == p["time"] for a in _alarms(inspect)
+    """This alarm has been switched and is otherwise as it was."""
+    return _has_sizes(inspect, alarms=1) and any(
+        _is_alarm(a, p["time"], is_on=p["state"] == "on") for a in _alarms(inspect)
     )
+
+
+def _deleted(p: Params, inspect: Inspect) -> bool:
+    return _has_sizes(inspect) and all(a["time"] != p["time"] for a in _alarms(inspect))
 
 
 def _draw_move(d: Draw) -> Params:
@@ -99,8 +124,10 @@ def _draw_move(d: Draw) -> Params:
 
 
 def _moved(p: Params, inspect: Inspect) -> bool:
-    times = [a["time"] for a in _alarms(inspect)]
-    return p["time"] not in times and p["new"] in times
+    """This alarm rings at the new time and is otherwise as it was."""
+    alarms = _alarms(inspect)
+    is_gone = all(a["time"] != p["time"] for a in alarms)
+    return is_gone and _has_sizes(inspect, alarms=1) and any(_is_alarm(a, p["new"]) for a in alarms)
 
 
 # ---------------------------------------------------------------- timer and world clock
@@ -124,21 +151,28 @@ def _timer_plan(p: Params) -> Plan:
     return running, stage("Clock", on("clock/home", *acts, tap(id="start")))
 
 
+def _timer_set(p: Params, inspect: Inspect) -> bool:
+    return _timer_runs(p, inspect) and _has_sizes(inspect)
+
+
 def _no_timer(p: Params, rng: Random) -> Plain:
-    return {"clock": {"timer_s": 0, "timer_ends_s": 0.0, "timer_left_s": 0.0}}
+    return {"clock": {"timer_s": 0, "timer_ends_s": 0.0, "timer_left_s": 0.0, **_others(p, rng, is_on=False)}}
 
 
 def _cities(p: Params, rng: Random) -> Plain:
     """Two other cities, and this one if it is to go."""
-    chosen = rng.sample([c for c in CITIES.words if c != p["city"]], 2)
+    world = _others(p, rng, is_on=False)
     if p["is"] == "there":
-        chosen.insert(rng.randrange(3), p["city"])
-    return {"clock": {"cities": chosen}}
+        world["cities"].insert(rng.randrange(OTHER_CITIES + 1), p["city"])
+    return {"clock": world}
 
 
-def _remove_check(p: Params, inspect: Inspect) -> bool:
-    cities = inspect("clock")["cities"]
-    return p["city"] not in cities and len(cities) == 2
+def _city_added(p: Params, inspect: Inspect) -> bool:
+    return p["city"] in inspect("clock")["cities"] and _has_sizes(inspect, cities=1)
+
+
+def _city_removed(p: Params, inspect: Inspect) -> bool:
+    return p["city"] not in inspect("clock")["cities"] and _has_sizes(inspect)
 
 
 _ALARM_TEMPLATES = (
@@ -154,6 +188,7 @@ _ALARM_TEMPLATES = (
         ),
         draw=lambda d: {"time": d.time()},
         world=_without_alarm,
+        keeps=KEEPS,
         check=_new_alarm,
         plan=_new_alarm_plan,
     ),
@@ -168,6 +203,7 @@ _ALARM_TEMPLATES = (
         ),
         draw=lambda d: {"time": _half_day_time(d), "label": d.pick(LABELS)},
         world=_without_alarm,
+        keeps=KEEPS,
         check=_new_alarm,
         plan=_new_alarm_plan,
     ),
@@ -178,10 +214,11 @@ _ALARM_TEMPLATES = (
         phrasings=(
             "Set an alarm for {time} every {day}",
             "Wake me at {time} each {day}",
-            "On every {day} I need an alarm at {time}",
+            "Every {day} I need an alarm at {time}",
         ),
         draw=lambda d: {"time": d.time(), "day": d.choice(tuple(DAYS))},
         world=_without_alarm,
+        keeps=KEEPS,
         check=_new_alarm,
         plan=_new_alarm_plan,
     ),
@@ -196,6 +233,7 @@ _ALARM_TEMPLATES = (
         ),
         draw=lambda d: {"time": d.time(), "state": d.choice(("on", "off"))},
         world=_with_alarm,
+        keeps=KEEPS,
         check=_switched,
         plan=lambda p: plan(
             "Clock", on("clock/home", choose("Alarm"), toggle(id=f"switch:{p['time']}", on=p["state"] == "on"))
@@ -212,7 +250,8 @@ _ALARM_TEMPLATES = (
         ),
         draw=lambda d: {"time": d.time()},
         world=_with_alarm,
-        check=lambda p, inspect: len(_alarms(inspect)) == 3 and all(a["time"] != p["time"] for a in _alarms(inspect)),
+        keeps=KEEPS,
+        check=_deleted,
         plan=lambda p: plan(
             "Clock",
             on(f"clock/delete/{p['time']}", tap(id="confirm")),
@@ -232,6 +271,7 @@ _ALARM_TEMPLATES = (
         ),
         draw=_draw_move,
         world=_with_alarm,
+        keeps=KEEPS,
         check=_moved,
         plan=lambda p: plan(
             "Clock",
@@ -253,7 +293,8 @@ _TIME_TEMPLATES = (
         ),
         draw=lambda d: {"minutes": d.number(2, 99)},
         world=_no_timer,
-        check=_timer_runs,
+        keeps=KEEPS,
+        check=_timer_set,
         plan=_timer_plan,
     ),
     Template(
@@ -267,7 +308,8 @@ _TIME_TEMPLATES = (
         ),
         draw=lambda d: {"minutes": d.number(2, 45), "seconds": d.number(5, 55, 5)},
         world=_no_timer,
-        check=_timer_runs,
+        keeps=KEEPS,
+        check=_timer_set,
         plan=_timer_plan,
     ),
     Template(
@@ -281,7 +323,8 @@ _TIME_TEMPLATES = (
         ),
         draw=lambda d: {"city": d.pick(CITIES), "is": "missing"},
         world=_cities,
-        check=lambda p, inspect: p["city"] in inspect("clock")["cities"],
+        keeps=KEEPS,
+        check=_city_added,
         plan=lambda p: plan(
             "Clock",
             on("clock/cities", field("query", p["city"]), tap(id=f"city:{p['city']}")),
@@ -299,7 +342,8 @@ _TIME_TEMPLATES = (
         ),
         draw=lambda d: {"city": d.pick(CITIES), "is": "there"},
         world=_cities,
-        check=_remove_check,
+        keeps=KEEPS,
+        check=_city_removed,
         plan=lambda p: plan("Clock", on("clock/home", choose("Clock"), tap(id=f"remove:{p['city']}"))),
     ),
 )

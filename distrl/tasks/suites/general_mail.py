@@ -4,7 +4,8 @@ from random import Random
 
 from distrl.core.interfaces import Plain
 from distrl.tasks.plan import Plan, Rule, field, if_seen, on, plan, stage, tap
-from distrl.tasks.suites.general_people import NOW_S, REPLIES, SHOW_ALL, card, draw_name, mail_of, other_names
+from distrl.tasks.suites.general_people import NOBODY, NOW_S, REPLIES, SHOW_ALL, card, draw_name, mail_of, other_names
+from distrl.tasks.suites.strict import Only, alike
 from distrl.tasks.template import Draw, Inspect, Params, Template, pool, same
 from distrl.tasks.words import PHRASES
 
@@ -23,16 +24,27 @@ TEXTS = (
 )
 
 
-def _letter(sender: str, subject: str, rng: Random, *, age: int, folder: str = "Inbox") -> Plain:
+MAILS = Only("mail", "mails", "subject", grows=True)
+ALL_MAILS = Only("mail", "mails", "subject", whole=True, grows=True)
+"""What was there stays as it was; what was sent is checked by `_sent`."""
+
+
+def text_of(subject: str) -> str:
+    """What the mail with this subject says."""
+    return TEXTS[sum(map(ord, subject)) % len(TEXTS)]
+
+
+def _letter(sender: str, subject: str, *, age: int, folder: str = "Inbox") -> Plain:
     return {
         "subject": subject,
-        "body": rng.choice(TEXTS),
+        "body": text_of(subject),
         "sender": sender,
         "address": mail_of(sender),
         "to": "me@postbox.example",
         "folder": folder,
         "time_s": NOW_S - 2_400.0 - 40_000 * age,
         "unread": age < 2,
+        "starred": False,
     }
 
 
@@ -43,10 +55,10 @@ def _letters(p: Params, rng: Random, *, folder: str = "Inbox") -> Plain:
     ages = rng.sample(range(6), 6)
     folders = [folder, *["Inbox"] * 4, "Archive"]
     mails = [
-        _letter(sender, subject, rng, age=age, folder=where)
+        _letter(sender, subject, age=age, folder=where)
         for sender, subject, age, where in zip(senders, subjects, ages, folders, strict=True)
     ]
-    people = [card(name, rng) for name in senders] + ([card(p["to"], rng)] if "to" in p else [])
+    people = [card(name) for name in senders] + ([card(p["to"])] if "to" in p else [])
     return {"contacts": {"people": people}, "mail": {"mails": mails}}
 
 
@@ -58,23 +70,30 @@ def _mail(p: Params, inspect: Inspect) -> Plain | None:
     return next((m for m in inspect("mail")["mails"] if m["sender"] == p["name"]), None)
 
 
-def _is_in(p: Params, inspect: Inspect, *folders: str) -> bool:
-    """The mail is in one of these folders, and no other left the inbox."""
+def _is_in(p: Params, inspect: Inspect, folder: str) -> bool:
+    """The mail is in this folder, not starred, and nothing was sent."""
     mail = _mail(p, inspect)
-    mails = inspect("mail")["mails"]
-    others = [m for m in mails if m["sender"] not in ("", p["name"]) and m["folder"] == "Inbox"]
-    return (mail["folder"] if mail else "Trash") in folders and len(others) == 4
+    is_there = mail is not None and mail["folder"] == folder and not mail["starred"]
+    return (is_there or (mail is None and folder == "Trash")) and not _outgoing(inspect)
 
 
-def _sent(inspect: Inspect, *, to: str, subject: str = "", body: str = "") -> bool:
-    """Something was sent to this address; an empty subject or body means any."""
-    return any(
-        m["folder"] == "Sent"
-        and same(m["to"], to)
-        and (not subject or same(m["subject"], subject))
-        and (not body or same(m["body"], body))
-        for m in inspect("mail")["mails"]
-    )
+def _outgoing(inspect: Inspect) -> list[Plain]:
+    return [m for m in inspect("mail")["mails"] if m["folder"] == "Sent"]
+
+
+def _sent(inspect: Inspect, *, to: str, subject: str, body: str = "") -> bool:
+    """One mail was sent, to this address and with just this text."""
+    sent = _outgoing(inspect)
+    if len(sent) != 1 or not same(sent[0]["to"], to):
+        return False
+    return alike(sent[0]["subject"], subject) and alike(sent[0]["body"], body)
+
+
+def _sent_draft(p: Params, inspect: Inspect) -> bool:
+    """The draft was sent as it was, and is no draft any more."""
+    drafts = [m for m in inspect("mail")["mails"] if m["folder"] == "Drafts" and same(m["subject"], p["subject"])]
+    body = text_of(p["subject"])
+    return not drafts and _sent(inspect, to=mail_of(p["name"]), subject=p["subject"], body=body)
 
 
 def _draw_letter(d: Draw) -> Params:
@@ -109,7 +128,9 @@ def _in_folder(p: Params, folder: str, *rules: Rule) -> Plan:
 
 
 def _only_star(p: Params, inspect: Inspect) -> bool:
-    return [m["sender"] for m in inspect("mail")["mails"] if m["starred"]] == [p["name"]]
+    mail, mails = _mail(p, inspect), inspect("mail")["mails"]
+    is_only = [m["sender"] for m in mails if m["starred"]] == [p["name"]]
+    return is_only and mail is not None and mail["folder"] == "Inbox" and not _outgoing(inspect)
 
 
 def _star(p: Params) -> Plan:
@@ -119,15 +140,19 @@ def _star(p: Params) -> Plan:
 
 
 def _with_recipient(p: Params, rng: Random) -> Plain:
-    names = [*other_names(rng, 6, p.get("name", "")), *([p["name"]] if "name" in p else [])]
+    """Contacts and some mails of theirs; the one to write to has sent none."""
+    others = other_names(rng, 6, p.get("name", ""))
+    subjects = rng.sample([s for s in SUBJECTS.seen if s != p["subject"]], 4)
+    mails = [_letter(sender, subject, age=k) for k, (sender, subject) in enumerate(zip(others, subjects, strict=False))]
+    names = [*others, *([p["name"]] if "name" in p else [])]
     rng.shuffle(names)
-    return {"contacts": {"people": [card(name, rng) for name in names]}}
+    return {"contacts": {"people": [card(name) for name in names]}, "mail": {"mails": mails}}
 
 
 def _with_draft(p: Params, rng: Random) -> Plain:
     world = _letters(p, rng)
     drafts = [
-        {"subject": s, "body": rng.choice(TEXTS), "to": mail_of(n), "folder": "Drafts", "time_s": NOW_S - 90_000.0}
+        {"subject": s, "body": text_of(s), "to": mail_of(n), "folder": "Drafts", "time_s": NOW_S - 90_000.0}
         for s, n in ((p["subject"], p["name"]), ("Shopping for Sunday", "Rosa Klein"))
     ]
     world["mail"]["mails"] = [m for m in world["mail"]["mails"] if m["sender"] != p["name"]] + drafts
@@ -151,6 +176,7 @@ WRITING = (
         ),
         draw=lambda d: {"name": draw_name(d), "subject": d.pick(SUBJECTS), "text": d.pick(PHRASES)},
         world=_with_recipient,
+        keeps=(NOBODY, ALL_MAILS),
         check=lambda p, inspect: _sent(inspect, to=mail_of(p["name"]), subject=p["subject"], body=p["text"]),
         plan=lambda p: _compose(p["name"], subject=p["subject"], body=p["text"]),
     ),
@@ -165,6 +191,7 @@ WRITING = (
         ),
         draw=lambda d: {"address": mail_of(draw_name(d)), "subject": d.pick(SUBJECTS)},
         world=_with_recipient,
+        keeps=(NOBODY, ALL_MAILS),
         check=lambda p, inspect: _sent(inspect, to=p["address"], subject=p["subject"]),
         plan=lambda p: _compose(p["address"], subject=p["subject"]),
     ),
@@ -179,6 +206,7 @@ WRITING = (
         ),
         draw=lambda d: {**_draw_letter(d), "text": d.pick(REPLIES)},
         world=_letters,
+        keeps=(NOBODY, ALL_MAILS),
         check=lambda p, inspect: _sent(inspect, to=mail_of(p["name"]), subject=f"Re: {p['subject']}", body=p["text"]),
         plan=lambda p: plan(
             "Mail",
@@ -199,7 +227,10 @@ WRITING = (
         ),
         draw=_draw_forward,
         world=_letters,
-        check=lambda p, inspect: _sent(inspect, to=mail_of(p["to"]), subject=f"Fwd: {p['subject']}"),
+        keeps=(NOBODY, ALL_MAILS),
+        check=lambda p, inspect: _sent(
+            inspect, to=mail_of(p["to"]), subject=f"Fwd: {p['subject']}", body=text_of(p["subject"])
+        ),
         plan=lambda p: plan(
             "Mail",
             on(f"mail/forward/{_key(p)}", field("to", p["to"]), tap(id="send")),
@@ -218,7 +249,8 @@ WRITING = (
         ),
         draw=_draw_letter,
         world=_with_draft,
-        check=lambda p, inspect: _sent(inspect, to=mail_of(p["name"]), subject=p["subject"]),
+        keeps=(NOBODY, MAILS),
+        check=_sent_draft,
         plan=lambda p: _in_folder(p, "Drafts", on("mail/draft", tap(id="send"))),
     ),
 )
@@ -235,6 +267,7 @@ SORTING = (
         ),
         draw=_draw_letter,
         world=_letters,
+        keeps=(NOBODY, MAILS),
         check=_only_star,
         plan=_star,
     ),
@@ -249,6 +282,7 @@ SORTING = (
         ),
         draw=_draw_letter,
         world=_letters,
+        keeps=(NOBODY, MAILS),
         check=lambda p, inspect: _is_in(p, inspect, "Archive"),
         plan=lambda p: _on_mail(p, "archive"),
     ),
@@ -263,6 +297,7 @@ SORTING = (
         ),
         draw=_draw_letter,
         world=_letters,
+        keeps=(NOBODY, MAILS),
         check=lambda p, inspect: _is_in(p, inspect, "Trash"),
         plan=lambda p: _on_mail(p, "delete"),
     ),
@@ -277,6 +312,7 @@ SORTING = (
         ),
         draw=_draw_letter,
         world=lambda p, rng: _letters(p, rng, folder="Trash"),
+        keeps=(NOBODY, MAILS),
         check=lambda p, inspect: _is_in(p, inspect, "Inbox"),
         plan=lambda p: _in_folder(p, "Trash", on(f"mail/read/{_key(p)}", tap(id="restore"))),
     ),

@@ -4,7 +4,8 @@ from random import Random
 
 from distrl.core.interfaces import Plain
 from distrl.tasks.plan import Plan, Rule, enter, field, if_seen, on, plan, tap
-from distrl.tasks.suites.general_people import NOW_S, REPLIES, SHOW_ALL, card, draw_name, other_names
+from distrl.tasks.suites.general_people import NOBODY, NOW_S, REPLIES, SHOW_ALL, card, draw_name, other_names
+from distrl.tasks.suites.strict import Only, alike, same_number
 from distrl.tasks.template import Inspect, Params, Template, same
 from distrl.tasks.words import PHRASES
 
@@ -25,7 +26,7 @@ def _talk(name: str, rng: Random, *, ago_s: float, unread: int = 0) -> Plain:
     at = NOW_S - ago_s
     lines = [(first, False, at - 400), ("Tell me more", True, at - 200), (last, False, at)]
     messages = [{"text": text, "mine": mine, "time_s": time_s} for text, mine, time_s in lines]
-    return {"name": name, "messages": messages, "unread": unread}
+    return {"name": name, "messages": messages, "unread": unread, "archived": False, "pinned": False}
 
 
 def _with_talks(p: Params, rng: Random, *, newest: bool = False) -> Plain:
@@ -35,7 +36,7 @@ def _with_talks(p: Params, rng: Random, *, newest: bool = False) -> Plain:
     if newest:
         names.sort(key=lambda n: n != p["name"])
     talks = [_talk(n, rng, ago_s=1500.0 + 43_200 * k, unread=int(k == 0)) for k, n in enumerate(names)]
-    cards = [card(n, rng) for n in names]
+    cards = [card(n) for n in names]
     rng.shuffle(talks)
     return {"contacts": {"people": cards}, "messages": {"conversations": talks}}
 
@@ -43,20 +44,44 @@ def _with_talks(p: Params, rng: Random, *, newest: bool = False) -> Plain:
 def _without_talk(p: Params, rng: Random) -> Plain:
     """Somebody one has not written to yet."""
     others = other_names(rng, 8, *([p["name"]] if "name" in p else []))
-    cards = [card(n, rng) for n in others] + ([card(p["name"], rng)] if "name" in p else [])
+    cards = [card(n) for n in others] + ([card(p["name"])] if "name" in p else [])
     rng.shuffle(cards)
     talks = [_talk(n, rng, ago_s=1500.0 + 43_200 * k) for k, n in enumerate(others[:4])]
     return {"contacts": {"people": cards}, "messages": {"conversations": talks}}
+
+
+TALKS = Only("messages", "conversations", "name")
+OLD_LINES = 3
+"""How many lines a conversation has when a task starts."""
 
 
 def _conversation(inspect: Inspect, name: str) -> Plain | None:
     return next((c for c in inspect("messages")["conversations"] if same(c["name"], name)), None)
 
 
-def _said(name: str, text: str, inspect: Inspect) -> bool:
-    """The last word in this conversation is mine, and it is this text."""
-    talk = _conversation(inspect, name)
-    return bool(talk and talk["messages"] and talk["messages"][-1]["mine"] and same(talk["messages"][-1]["text"], text))
+def _is_said(talk: Plain, text: str, *, after: int) -> bool:
+    """After so many lines one line was sent: this text."""
+    lines = talk["messages"]
+    is_open = not talk["archived"] and not talk["pinned"]
+    return is_open and len(lines) == after + 1 and bool(lines[-1]["mine"]) and alike(lines[-1]["text"], text)
+
+
+def _said(p: Params, inspect: Inspect) -> bool:
+    """A conversation with this person began with this text."""
+    talk = _conversation(inspect, p["name"])
+    return talk is not None and _is_said(talk, p["text"], after=0)
+
+
+def _replied(p: Params, inspect: Inspect) -> bool:
+    """The conversation with this person went on with this text."""
+    talk = _conversation(inspect, p["name"])
+    return talk is not None and _is_said(talk, p["text"], after=OLD_LINES)
+
+
+def _said_to_number(p: Params, inspect: Inspect) -> bool:
+    """One conversation with this number, however it is written, has this text."""
+    talks = [c for c in inspect("messages")["conversations"] if same_number(c["name"], p["number"])]
+    return len(talks) == 1 and _is_said(talks[0], p["text"], after=0)
 
 
 def _write(name: str, text: str) -> Rule:
@@ -76,12 +101,9 @@ def _through_menu(p: Params, *rules: Rule) -> Plan:
     )
 
 
-def _deleted(p: Params, inspect: Inspect) -> bool:
-    return _conversation(inspect, p["name"]) is None and len(inspect("messages")["conversations"]) == 5
-
-
 def _archived(p: Params, inspect: Inspect) -> bool:
-    return [c["name"] for c in inspect("messages")["conversations"] if c["archived"]] == [p["name"]]
+    talk = _conversation(inspect, p["name"])
+    return bool(talk and talk["archived"] and not talk["pinned"] and len(talk["messages"]) == OLD_LINES)
 
 
 TEMPLATES = (
@@ -97,7 +119,8 @@ TEMPLATES = (
         ),
         draw=lambda d: {"name": draw_name(d), "text": d.pick(PHRASES)},
         world=_without_talk,
-        check=lambda p, inspect: _said(p["name"], p["text"], inspect),
+        keeps=(NOBODY, TALKS),
+        check=_said,
         plan=lambda p: plan(
             "Messages",
             _write(p["name"], p["text"]),
@@ -116,7 +139,8 @@ TEMPLATES = (
         ),
         draw=lambda d: {"number": d.phone_number(), "text": d.pick(PHRASES)},
         world=_without_talk,
-        check=lambda p, inspect: _said(p["number"], p["text"], inspect),
+        keeps=(NOBODY, TALKS),
+        check=_said_to_number,
         plan=lambda p: plan(
             "Messages",
             _write(p["number"], p["text"]),
@@ -135,7 +159,8 @@ TEMPLATES = (
         ),
         draw=lambda d: {"name": draw_name(d), "text": d.pick(REPLIES)},
         world=_with_talks,
-        check=lambda p, inspect: _said(p["name"], p["text"], inspect),
+        keeps=(NOBODY, TALKS),
+        check=_replied,
         plan=_reply,
     ),
     Template(
@@ -150,7 +175,8 @@ TEMPLATES = (
         ),
         draw=lambda d: {"name": draw_name(d), "text": d.pick(REPLIES)},
         world=lambda p, rng: _with_talks(p, rng, newest=True),
-        check=lambda p, inspect: _said(p["name"], p["text"], inspect),
+        keeps=(NOBODY, TALKS),
+        check=_replied,
         plan=_reply,
     ),
     Template(
@@ -164,7 +190,8 @@ TEMPLATES = (
         ),
         draw=lambda d: {"name": draw_name(d)},
         world=_with_talks,
-        check=_deleted,
+        keeps=(NOBODY, TALKS),
+        check=lambda p, inspect: _conversation(inspect, p["name"]) is None,
         plan=lambda p: _through_menu(
             p,
             on(f"messages/delete/{p['name']}", tap(id="confirm")),
@@ -182,6 +209,7 @@ TEMPLATES = (
         ),
         draw=lambda d: {"name": draw_name(d)},
         world=_with_talks,
+        keeps=(NOBODY, TALKS),
         check=_archived,
         plan=lambda p: _through_menu(p, on(f"messages/menu/{p['name']}", if_seen("Archive"))),
     ),

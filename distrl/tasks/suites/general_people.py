@@ -3,7 +3,9 @@
 from random import Random
 
 from distrl.core.interfaces import Plain
+from distrl.core.seeds import derive_random
 from distrl.tasks.plan import Rule, choose, field, if_seen, on, plan, tap
+from distrl.tasks.suites.strict import Only, same_number
 from distrl.tasks.template import Draw, Inspect, Params, Template, pool, same
 from distrl.tasks.words import FIRST_NAMES, LAST_NAMES
 
@@ -39,16 +41,26 @@ def mail_of(name: str) -> str:
     return name.lower().replace(" ", ".") + "@postbox.example"
 
 
-def card(name: str, rng: Random, *, favorite: bool = False, mail: str | None = None) -> Plain:
+def number_of(name: str) -> str:
+    """The number that a person of this name has."""
+    return f"555-{derive_random(0, 'number', name).randrange(10000):04d}"
+
+
+def card(name: str, *, favorite: bool = False, mail: str | None = None) -> Plain:
     """A contact with a number."""
-    number = f"555-{rng.randrange(10000):04d}"
-    return {"name": name, "phone": number, "mail": mail_of(name) if mail is None else mail, "favorite": favorite}
+    return {
+        "name": name,
+        "phone": number_of(name),
+        "mail": mail_of(name) if mail is None else mail,
+        "address": "",
+        "favorite": favorite,
+    }
 
 
 def people(rng: Random, *cards: Plain, others: int = 8) -> Plain:
     """Contacts with these cards among others."""
     names = other_names(rng, others, *(c["name"] for c in cards))
-    made = [*cards, *(card(name, rng, favorite=rng.random() < 0.2) for name in names)]
+    made = [*cards, *(card(name, favorite=rng.random() < 0.2) for name in names)]
     rng.shuffle(made)
     return {"people": made}
 
@@ -57,31 +69,26 @@ def _person(p: Params, inspect: Inspect) -> Plain | None:
     return next((c for c in inspect("contacts")["people"] if same(c["name"], p["name"])), None)
 
 
-def _same_number(a: str, b: str) -> bool:
-    return "".join(filter(str.isdigit, a)) == "".join(filter(str.isdigit, b))
-
-
 def _with_person(p: Params, rng: Random) -> Plain:
-    return {"contacts": people(rng, card(p["name"], rng))}
+    return {"contacts": people(rng, card(p["name"]))}
 
 
 def _open_person(p: Params) -> Rule:
     return on("contacts/home", SHOW_ALL, tap(id=f"person:{p['name']}"))
 
 
-def _has_number(p: Params, inspect: Inspect) -> bool:
-    person = _person(p, inspect)
-    return person is not None and _same_number(person["phone"], p["number"])
-
-
-def _has_mail(p: Params, inspect: Inspect) -> bool:
-    person = _person(p, inspect)
-    return person is not None and same(person["mail"], p["mail"])
-
-
-def _is_favorite(p: Params, inspect: Inspect, *, wanted: bool) -> bool:
-    person = _person(p, inspect)
-    return person is not None and bool(person["favorite"]) is wanted
+def _has_card(
+    p: Params, inspect: Inspect, *, number: str | None = None, mail: str | None = None, favorite: bool = False
+) -> bool:
+    """The person's card says this, and for the rest what it said before."""
+    cards = [c for c in inspect("contacts")["people"] if same(c["name"], p["name"])]
+    return (
+        len(cards) == 1
+        and same_number(cards[0]["phone"], number_of(p["name"]) if number is None else number)
+        and same(cards[0]["mail"], mail_of(p["name"]) if mail is None else mail)
+        and not cards[0]["address"]
+        and bool(cards[0]["favorite"]) is favorite
+    )
 
 
 def _draw_mail(d: Draw) -> Params:
@@ -90,6 +97,10 @@ def _draw_mail(d: Draw) -> Params:
 
 
 _HOSTS = ("lantern.example", "harbor.example", "meadow.example", "northwind.example")
+
+PEOPLE = Only("contacts", "people", "name")
+NOBODY = Only("contacts", "people", "name", whole=True)
+"""Tasks that are not about contacts leave all of them alone."""
 
 CONTACTS = (
     Template(
@@ -103,8 +114,9 @@ CONTACTS = (
             "I met {name} today, add the number {number} to my contacts",
         ),
         draw=lambda d: {"name": draw_name(d), "number": d.phone_number()},
-        world=lambda p, rng: {"contacts": {"people": [card(n, rng) for n in other_names(rng, 9, p["name"])]}},
-        check=_has_number,
+        world=lambda p, rng: {"contacts": {"people": [card(n) for n in other_names(rng, 9, p["name"])]}},
+        keeps=(PEOPLE,),
+        check=lambda p, inspect: _has_card(p, inspect, number=p["number"], mail=""),
         plan=lambda p: plan(
             "Contacts",
             on("contacts/edit", field("name", p["name"]), field("phone", p["number"]), tap(id="save")),
@@ -122,7 +134,8 @@ CONTACTS = (
         ),
         draw=lambda d: {"name": draw_name(d), "number": d.phone_number()},
         world=_with_person,
-        check=_has_number,
+        keeps=(PEOPLE,),
+        check=lambda p, inspect: _has_card(p, inspect, number=p["number"]),
         plan=lambda p: plan(
             "Contacts",
             on(f"contacts/edit/{p['name']}", field("phone", p["number"]), tap(id="save")),
@@ -140,8 +153,9 @@ CONTACTS = (
             "Write the address {mail} into the contact card of {name}",
         ),
         draw=_draw_mail,
-        world=lambda p, rng: {"contacts": people(rng, card(p["name"], rng, mail=""))},
-        check=_has_mail,
+        world=lambda p, rng: {"contacts": people(rng, card(p["name"], mail=""))},
+        keeps=(PEOPLE,),
+        check=lambda p, inspect: _has_card(p, inspect, mail=p["mail"]),
         plan=lambda p: plan(
             "Contacts",
             on(f"contacts/edit/{p['name']}", field("mail", p["mail"]), tap(id="save")),
@@ -160,7 +174,8 @@ CONTACTS = (
         ),
         draw=lambda d: {"name": draw_name(d)},
         world=_with_person,
-        check=lambda p, inspect: _is_favorite(p, inspect, wanted=True),
+        keeps=(PEOPLE,),
+        check=lambda p, inspect: _has_card(p, inspect, favorite=True),
         plan=lambda p: plan(
             "Contacts", on(f"contacts/detail/{p['name']}", if_seen("Add to favorites")), _open_person(p)
         ),
@@ -176,8 +191,9 @@ CONTACTS = (
             "Take the star off {name} in Contacts",
         ),
         draw=lambda d: {"name": draw_name(d)},
-        world=lambda p, rng: {"contacts": people(rng, card(p["name"], rng, favorite=True))},
-        check=lambda p, inspect: _is_favorite(p, inspect, wanted=False),
+        world=lambda p, rng: {"contacts": people(rng, card(p["name"], favorite=True))},
+        keeps=(PEOPLE,),
+        check=_has_card,
         plan=lambda p: plan(
             "Contacts", on(f"contacts/detail/{p['name']}", if_seen("Remove from favorites")), _open_person(p)
         ),
@@ -193,7 +209,8 @@ CONTACTS = (
         ),
         draw=lambda d: {"name": draw_name(d)},
         world=_with_person,
-        check=lambda p, inspect: _person(p, inspect) is None and len(inspect("contacts")["people"]) == 8,
+        keeps=(PEOPLE,),
+        check=lambda p, inspect: _person(p, inspect) is None,
         plan=lambda p: plan(
             "Contacts",
             on(f"contacts/delete/{p['name']}", tap(id="confirm")),
@@ -217,7 +234,7 @@ def _past_calls(rng: Random, *names: str) -> list[Plain]:
 
 def _with_calls(p: Params, rng: Random) -> Plain:
     """The contact in question among others, and a call log of the others."""
-    contacts = people(rng, *([card(p["name"], rng)] if "name" in p else []))
+    contacts = people(rng, *([card(p["name"])] if "name" in p else []))
     others = [c["name"] for c in contacts["people"] if c["name"] != p.get("name")]
     return {"contacts": contacts, "dialer": {"calls": _past_calls(rng, *rng.sample(others, 5))}}
 
@@ -242,7 +259,7 @@ def _with_voicemail(p: Params, rng: Random) -> Plain:
         for k, (n, t) in enumerate(zip(names, texts, strict=True))
     ]
     rng.shuffle(mails)
-    return {"contacts": people(rng, card(p["name"], rng)), "dialer": {"voicemails": mails}}
+    return {"contacts": people(rng, card(p["name"])), "dialer": {"voicemails": mails}}
 
 
 def _voicemails(inspect: Inspect) -> list[str]:
@@ -262,6 +279,7 @@ PHONE = (
         ),
         draw=lambda d: {"name": draw_name(d)},
         world=_with_calls,
+        keeps=(NOBODY, Only("dialer", "calls", "name")),
         check=lambda p, inspect: same(_last_call(inspect)["name"], p["name"]),
         plan=lambda p: plan(
             "Phone",
@@ -277,7 +295,8 @@ PHONE = (
         phrasings=("Call the number {number}", "Dial {number}", "Make a phone call to {number}"),
         draw=lambda d: {"number": d.phone_number()},
         world=_with_calls,
-        check=lambda p, inspect: _same_number(_last_call(inspect)["number"], p["number"]),
+        keeps=(NOBODY, Only("dialer", "calls", "number")),
+        check=lambda p, inspect: same_number(_last_call(inspect)["number"], p["number"]),
         plan=lambda p: plan(
             "Phone",
             on(f"dialer/call/{p['number']}"),
@@ -297,7 +316,8 @@ PHONE = (
         ),
         draw=lambda d: {"name": draw_name(d)},
         world=_with_voicemail,
-        check=lambda p, inspect: p["name"] not in _voicemails(inspect) and len(_voicemails(inspect)) == 2,
+        keeps=(NOBODY, Only("dialer", "voicemails", "name")),
+        check=lambda p, inspect: p["name"] not in _voicemails(inspect),
         plan=lambda p: plan(
             "Phone",
             *_hang_up(),

@@ -6,9 +6,15 @@ from random import Random
 from distrl.core.interfaces import Plain
 from distrl.tasks.plan import Stage, choose, enter, field, on, plan, stage, tap
 from distrl.tasks.suites.web_words import CITIES
-from distrl.tasks.template import Draw, Inspect, Params, Template, front, same
+from distrl.tasks.template import Draw, Inspect, Keep, Params, Template, front, same
 
 UNITS = ("Celsius", "Fahrenheit")
+KEEPS = (Keep("weather", "cities"),)
+
+
+def _old_units(p: Params) -> str:
+    """The units a task starts with: not those it asks for."""
+    return "F" if p.get("units") == "Celsius" else "C"
 
 
 def _saved_cities(count: int, *, with_it: bool) -> Callable[[Params, Random], Plain]:
@@ -18,7 +24,7 @@ def _saved_cities(count: int, *, with_it: bool) -> Callable[[Params, Random], Pl
         cities = rng.sample([c for c in CITIES.words if c not in (p["city"], p.get("other"))], count)
         if with_it:
             cities.insert(rng.randrange(count), p["city"])
-        return {"weather": {"cities": cities, "units": "F" if p.get("units") == "Celsius" else "C"}}
+        return {"weather": {"cities": cities, "units": _old_units(p), "alerts": True, "daily_summary": False}}
 
     return world
 
@@ -29,6 +35,26 @@ def _has_city(p: Params, inspect: Inspect) -> bool:
 
 def _has_units(p: Params, inspect: Inspect) -> bool:
     return bool(inspect("weather")["units"] == p["units"][0])
+
+
+def _is_left(p: Params, inspect: Inspect, *, cities: int, units: str = "") -> bool:
+    """Whether so many cities are saved and nothing else was set."""
+    state = inspect("weather")
+    settings = (state["units"], state["alerts"], state["daily_summary"])
+    return len(state["cities"]) == cities and settings == (units or _old_units(p), True, False)
+
+
+def _shows_forecast(p: Params, inspect: Inspect) -> bool:
+    return _shows_city("weather", "city")(p, inspect) and _has_city(p, inspect) and _is_left(p, inspect, cities=12)
+
+
+def _added(p: Params, inspect: Inspect) -> bool:
+    """The city is saved; the units are those asked for, if any."""
+    return _has_city(p, inspect) and _is_left(p, inspect, cities=4, units=p.get("units", "")[:1])
+
+
+def _removed(p: Params, inspect: Inspect) -> bool:
+    return not _has_city(p, inspect) and _is_left(p, inspect, cities=4)
 
 
 def _shows_city(app_id: str, page_name: str) -> Callable[[Params, Inspect], bool]:
@@ -78,7 +104,7 @@ def _draw_two_cities(d: Draw) -> Params:
 
 
 def _swapped(p: Params, inspect: Inspect) -> bool:
-    return _has_city(_other(p), inspect) and not _has_city(p, inspect)
+    return _has_city(_other(p), inspect) and not _has_city(p, inspect) and _is_left(p, inspect, cities=4)
 
 
 def _draw_city_and_units(d: Draw) -> Params:
@@ -116,7 +142,8 @@ TEMPLATES = (
         ),
         draw=lambda d: {"city": d.pick(CITIES)},
         world=_saved_cities(11, with_it=True),
-        check=_shows_city("weather", "city"),
+        keeps=KEEPS,
+        check=_shows_forecast,
         plan=lambda p: plan(
             "Weather", on(f"weather/city/{p['city']}"), on("weather/home", tap(id=f"city:{p['city']}"))
         ),
@@ -132,7 +159,8 @@ TEMPLATES = (
         ),
         draw=lambda d: {"city": d.pick(CITIES)},
         world=_saved_cities(3, with_it=False),
-        check=_has_city,
+        keeps=KEEPS,
+        check=_added,
         plan=lambda p: (_add_city(p),),
     ),
     Template(
@@ -146,7 +174,8 @@ TEMPLATES = (
         ),
         draw=lambda d: {"city": d.pick(CITIES)},
         world=_saved_cities(4, with_it=True),
-        check=lambda p, inspect: not _has_city(p, inspect) and len(inspect("weather")["cities"]) >= 4,
+        keeps=KEEPS,
+        check=_removed,
         plan=lambda p: (_remove_city(p),),
     ),
     Template(
@@ -163,7 +192,8 @@ TEMPLATES = (
         ),
         draw=_draw_city_and_units,
         world=_saved_cities(3, with_it=True),
-        check=_has_units,
+        keeps=KEEPS,
+        check=_added,
         plan=lambda p: (_set_units(p),),
     ),
     Template(
@@ -178,7 +208,8 @@ TEMPLATES = (
         ),
         draw=_draw_city_and_units,
         world=_saved_cities(3, with_it=False),
-        check=lambda p, inspect: _has_city(p, inspect) and _has_units(p, inspect),
+        keeps=KEEPS,
+        check=_added,
         plan=lambda p: (_add_city(p), _set_units(p)),
     ),
     Template(
@@ -192,6 +223,7 @@ TEMPLATES = (
         ),
         draw=_draw_two_cities,
         world=_saved_cities(3, with_it=True),
+        keeps=KEEPS,
         check=_swapped,
         plan=lambda p: (_remove_city(p), _add_city(_other(p))),
     ),

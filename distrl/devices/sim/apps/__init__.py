@@ -34,7 +34,7 @@ def load_app(path: Path) -> App:
     module = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise UserError(f"{path}: cannot be loaded: {type(error).__name__}: {error}") from error
     app = getattr(module, "APP", None)
     if not isinstance(app, App):
