@@ -3,7 +3,7 @@
 Shops differ: some sort by a tab and some by a dialog, some sell from the list and some on the page of a product.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import msgspec
@@ -74,6 +74,18 @@ def cart(inspect: Inspect, shop: str) -> dict[str, int]:
     for entry in inspect("browser")["carts"].get(shop, []):
         counts[entry["title"]] = counts.get(entry["title"], 0) + entry["quantity"]
     return counts
+
+
+def shop_holds(inspect: Inspect, shop: str, items: dict[str, int], wishes: Collection[str] = ()) -> bool:
+    """Whether this is all that is in any cart and on any wish list, and nothing was ordered."""
+    state = inspect("browser")
+    elsewhere = [*state["carts"].items(), *state["wishlists"].items()]
+    return (
+        cart(inspect, shop) == items
+        and sorted(state["wishlists"].get(shop, [])) == sorted(wishes)
+        and not any(entries for name, entries in elsewhere if name != shop)
+        and not state["orders"]
+    )
 
 
 # ---- rules

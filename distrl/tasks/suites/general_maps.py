@@ -5,6 +5,7 @@ from random import Random
 from distrl.core.interfaces import Plain
 from distrl.tasks.plan import Plan, Rule, choose, field, on, plan, tap
 from distrl.tasks.suites.media_words import PLACES, SPOTS, WAYS
+from distrl.tasks.suites.strict import Only
 from distrl.tasks.template import Draw, Inspect, Params, Template
 
 _STREETS = ("Mill Street", "Harbor Road", "Elm Avenue", "Station Square", "Castle Lane", "River Walk")
@@ -58,14 +59,17 @@ def _go(p: Params) -> Plan:
 
 
 def _saved(p: Params, inspect: Inspect) -> bool:
-    names = inspect("maps")["saved"]
-    return p["place"] in names and len(names) == 3
+    return bool(inspect("maps")["saved"].count(p["place"]) == 1)
 
 
 def _best(d: Draw) -> Params:
     kind = d.choice(sorted(SPOTS))
     return {"kind": kind, "place": d.choice(SPOTS[kind])}
 
+
+SAVED = Only("maps", "saved")
+ALL_SAVED = Only("maps", "saved", whole=True)
+CALLS = Only("maps", "calls", whole=True)
 
 TEMPLATES = (
     Template(
@@ -79,6 +83,7 @@ TEMPLATES = (
         ),
         draw=lambda d: {"place": d.pick(PLACES)},
         world=_town,
+        keeps=(SAVED, CALLS),
         check=_saved,
         plan=lambda p: _on_place(p, "save"),
     ),
@@ -93,6 +98,7 @@ TEMPLATES = (
         ),
         draw=lambda d: {"place": d.pick(PLACES), "way": d.choice(sorted(WAYS))},
         world=_town,
+        keeps=(ALL_SAVED, CALLS),
         check=lambda p, inspect: inspect("maps")["route"] == {"to": p["place"], "mode": WAYS[p["way"]]},
         plan=_go,
     ),
@@ -107,6 +113,7 @@ TEMPLATES = (
         ),
         draw=lambda d: {"place": d.pick(PLACES)},
         world=_town,
+        keeps=(ALL_SAVED,),
         check=lambda p, inspect: set(inspect("maps")["calls"]) == {p["place"]},
         plan=lambda p: _on_place(p, "call"),
     ),
@@ -121,7 +128,8 @@ TEMPLATES = (
         ),
         draw=lambda d: {"place": d.pick(PLACES)},
         world=_town_with_saved,
-        check=lambda p, inspect: p["place"] not in inspect("maps")["saved"] and len(inspect("maps")["saved"]) == 2,
+        keeps=(SAVED, CALLS),
+        check=lambda p, inspect: p["place"] not in inspect("maps")["saved"],
         plan=lambda p: plan(
             "Maps",
             on(f"maps/place/{p['place']}", tap(id="save")),
@@ -141,6 +149,7 @@ TEMPLATES = (
         ),
         draw=_best,
         world=_town,
+        keeps=(SAVED, CALLS),
         check=_saved,
         plan=lambda p: plan(
             "Maps",

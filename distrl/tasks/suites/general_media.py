@@ -1,23 +1,20 @@
-"""General tasks about photos, files and music."""
+"""General tasks about photos and files."""
 
 from random import Random
 from typing import Any
 
 from distrl.core.interfaces import Plain
-from distrl.tasks.plan import Plan, Rule, choose, field, on, plan, stage, tap
+from distrl.tasks.plan import Plan, Rule, field, on, plan, tap
 from distrl.tasks.suites.media_words import (
     ALBUMS,
-    ARTISTS,
     CAPTIONS,
     FILES,
     FOLDERS,
     NEW_NAMES,
     PHOTO_PLACES,
-    PLAYLISTS,
-    SONGS,
 )
+from distrl.tasks.suites.strict import Only
 from distrl.tasks.template import Draw, Inspect, Params, Template, same
-from distrl.tasks.words import FIRST_NAMES
 
 # ---- photos: one from each place, so that the place says which
 
@@ -56,6 +53,11 @@ def _in_album(p: Params, inspect: Inspect) -> bool:
     return found == [[_photo_name(p["place"])]]
 
 
+PHOTOS = Only("photos", "photos", "name", whole=True)
+ALBUMS_KEPT = Only("photos", "albums", "name")
+HEARTS = Only("photos", "favourites", whole=True)
+BIN = Only("photos", "bin", whole=True)
+
 PHOTO_TEMPLATES = (
     Template(
         name="favourite_photo",
@@ -68,6 +70,7 @@ PHOTO_TEMPLATES = (
         ),
         draw=lambda d: {"place": d.pick(PHOTO_PLACES)},
         world=_photos,
+        keeps=(PHOTOS, ALBUMS_KEPT, BIN),
         check=lambda p, inspect: inspect("photos")["favourites"] == [_photo_name(p["place"])],
         plan=lambda p: _on_photo(p, touch="favourite"),
     ),
@@ -82,6 +85,7 @@ PHOTO_TEMPLATES = (
         ),
         draw=lambda d: {"place": d.pick(PHOTO_PLACES)},
         world=_photos,
+        keeps=(PHOTOS, ALBUMS_KEPT, HEARTS),
         check=lambda p, inspect: inspect("photos")["bin"] == [_photo_name(p["place"])],
         plan=lambda p: _on_photo(p, on(f"photos/delete/{_photo_name(p['place'])}", tap(id="confirm")), touch="delete"),
     ),
@@ -96,7 +100,10 @@ PHOTO_TEMPLATES = (
         ),
         draw=lambda d: {"album": f"{d.pick(ALBUMS)} {d.number(2015, 2026)}"},
         world=_photos,
-        check=lambda p, inspect: any(same(a["name"], p["album"]) for a in inspect("photos")["albums"]),
+        keeps=(PHOTOS, ALBUMS_KEPT, HEARTS, BIN),
+        check=lambda p, inspect: (
+            [a["photos"] for a in inspect("photos")["albums"] if same(a["name"], p["album"])] == [[]]
+        ),
         plan=lambda p: plan(
             "Photos",
             on("photos/new_album", field("name", p["album"]), tap(id="create")),
@@ -115,6 +122,7 @@ PHOTO_TEMPLATES = (
         ),
         draw=lambda d: {"place": d.pick(PHOTO_PLACES), "album": d.pick(ALBUMS)},
         world=_photos,
+        keeps=(PHOTOS, ALBUMS_KEPT, HEARTS, BIN),
         check=_in_album,
         plan=lambda p: _on_photo(
             p, on(f"photos/add_to/{_photo_name(p['place'])}", tap(p["album"])), touch="add_to_album"
@@ -123,6 +131,9 @@ PHOTO_TEMPLATES = (
 )
 
 # ---- files
+
+SIZE_KB = 420
+"""The size of the file in question."""
 
 
 def _files(p: Params, rng: Random) -> Plain:
@@ -135,7 +146,7 @@ def _files(p: Params, rng: Random) -> Plain:
         for k, n in enumerate(names)
     ]
     if "file" in p:
-        files.append({"name": p["file"], "folder": p["folder"], "size_kb": 420, "day": rng.randint(1, 40)})
+        files.append({"name": p["file"], "folder": p["folder"], "size_kb": SIZE_KB, "day": rng.randint(1, 40)})
     rng.shuffle(folders)
     return {"files": {"folders": folders, "files": files}}
 
@@ -147,12 +158,13 @@ def _entry(inspect: Inspect, name: str) -> dict[str, Any] | None:
 
 def _moved(p: Params, inspect: Inspect) -> bool:
     entry = _entry(inspect, p["file"])
-    return entry is not None and entry["folder"] == p["target"]
+    return entry is not None and (entry["folder"], entry["size_kb"]) == (p["target"], SIZE_KB)
 
 
 def _renamed(p: Params, inspect: Inspect) -> bool:
     entry = _entry(inspect, p["new"])
-    return entry is not None and entry["folder"] == p["folder"] and _entry(inspect, p["file"]) is None
+    is_there = entry is not None and (entry["folder"], entry["size_kb"]) == (p["folder"], SIZE_KB)
+    return is_there and not any(same(f["name"], p["file"]) for f in inspect("files")["files"])
 
 
 def _on_file(p: Params, *more: Rule, touch: str) -> Plan:
@@ -180,6 +192,8 @@ def _draw_move(d: Draw) -> Params:
     return {"file": d.pick(FILES), "folder": folder, "target": target}
 
 
+KEPT_FILES = (Only("files", "files", "name"), Only("files", "folders", whole=True))
+
 FILE_TEMPLATES = (
     Template(
         name="create_folder",
@@ -192,7 +206,8 @@ FILE_TEMPLATES = (
         ),
         draw=lambda d: {"name": f"{d.pick(FOLDERS)} {d.number(2015, 2026)}"},
         world=_files,
-        check=lambda p, inspect: any(same(f, p["name"]) for f in inspect("files")["folders"]),
+        keeps=(Only("files", "files", "name", whole=True), Only("files", "folders")),
+        check=lambda p, inspect: sum(same(f, p["name"]) for f in inspect("files")["folders"]) == 1,
         plan=lambda p: plan(
             "Files",
             on("files/new_folder", field("name", p["name"]), tap(id="confirm")),
@@ -210,7 +225,8 @@ FILE_TEMPLATES = (
         ),
         draw=_draw_file,
         world=_files,
-        check=lambda p, inspect: _entry(inspect, p["file"]) is None and len(inspect("files")["files"]) == 10,
+        keeps=KEPT_FILES,
+        check=lambda p, inspect: not any(same(f["name"], p["file"]) for f in inspect("files")["files"]),
         plan=lambda p: _on_file(p, on(f"files/delete/{p['file']}", tap(id="confirm")), touch="delete"),
     ),
     Template(
@@ -224,6 +240,7 @@ FILE_TEMPLATES = (
         ),
         draw=_draw_move,
         world=_files,
+        keeps=KEPT_FILES,
         check=_moved,
         plan=lambda p: _on_file(p, on(f"files/move/{p['file']}", tap(p["target"])), touch="move"),
     ),
@@ -239,6 +256,7 @@ FILE_TEMPLATES = (
         ),
         draw=_draw_rename,
         world=_files,
+        keeps=KEPT_FILES,
         check=_renamed,
         plan=lambda p: _on_file(
             p, on(f"files/rename/{p['file']}", field("name", p["new"]), tap(id="confirm")), touch="rename"
@@ -246,150 +264,4 @@ FILE_TEMPLATES = (
     ),
 )
 
-# ---- music
-
-
-def _music(p: Params, rng: Random) -> Plain:
-    """Sixteen songs, three playlists, nothing playing."""
-    titles = rng.sample([s for s in SONGS.words if s != p.get("song")], 15)
-    titles = sorted([*titles, p.get("song", "Hum")])
-    songs = [
-        {
-            "title": t,
-            "artist": (artist := rng.choice(ARTISTS)),
-            "album": f"Live with {artist}",
-            "length_s": rng.randint(120, 300),
-        }
-        for t in titles
-    ]
-    names = rng.sample([n for n in PLAYLISTS.words if n not in p.values()], 3)
-    if "playlist" in p:
-        names[rng.randrange(3)] = p["playlist"]
-    other = [t for t in titles if t != p.get("song")]
-    playlists = [{"name": n, "songs": rng.sample(other, 3)} for n in names]
-    return {
-        "music": {
-            "songs": songs,
-            "playlists": playlists,
-            "liked": other[:2],
-            "current": "",
-            "is_playing": False,
-            "queue": [],
-        }
-    }
-
-
-def _search_song(song: str, touch: str) -> tuple[Rule, ...]:
-    return (on("music/search", field("query", song), tap(id=touch)), on("music/home", tap(id="search")))
-
-
-def _playing(p: Params, inspect: Inspect) -> bool:
-    state = inspect("music")
-    return bool(state["current"] == p["song"] and state["is_playing"])
-
-
-def _like(p: Params) -> Plan:
-    """The player shows what plays: leave it if it is another song."""
-    song = p["song"]
-
-    def is_playing_it(inspect: Inspect) -> bool:
-        return bool(inspect("music")["current"] == song)
-
-    start = stage("Music", *_search_song(song, f"song:{song}"), done=is_playing_it)
-    return (start, stage("Music", on("music/player", tap(id="like")), on("music", tap(id="mini"))))
-
-
-def _has_song(p: Params, inspect: Inspect) -> bool:
-    found = [x["songs"] for x in inspect("music")["playlists"] if x["name"] == p["playlist"]]
-    return len(found) == 1 and p["song"] in found[0]
-
-
-def _lost_playlist(p: Params, inspect: Inspect) -> bool:
-    names = [x["name"] for x in inspect("music")["playlists"]]
-    return len(names) == 2 and p["playlist"] not in names
-
-
-MUSIC_TEMPLATES = (
-    Template(
-        name="play_song",
-        suite="general",
-        difficulty=1,
-        phrasings=("Play the song {song}", "Put on {song} in Music", "I want to hear {song}"),
-        draw=lambda d: {"song": d.pick(SONGS)},
-        world=_music,
-        check=_playing,
-        plan=lambda p: plan("Music", *_search_song(p["song"], f"song:{p['song']}")),
-    ),
-    Template(
-        name="like_song",
-        suite="general",
-        difficulty=2,
-        phrasings=(
-            "Add {song} to my liked songs",
-            "Give the song {song} a heart in Music",
-            "I love {song}, mark it as liked",
-        ),
-        draw=lambda d: {"song": d.pick(SONGS)},
-        world=_music,
-        check=lambda p, inspect: p["song"] in inspect("music")["liked"],
-        plan=_like,
-    ),
-    Template(
-        name="create_playlist",
-        suite="general",
-        difficulty=2,
-        phrasings=(
-            "Create a playlist called {name}",
-            "Make a new playlist named {name} in Music",
-            "Start an empty playlist {name}",
-        ),
-        draw=lambda d: {"name": f"{d.pick(PLAYLISTS)} with {d.pick(FIRST_NAMES)}"},
-        world=_music,
-        check=lambda p, inspect: any(same(x["name"], p["name"]) for x in inspect("music")["playlists"]),
-        plan=lambda p: plan(
-            "Music",
-            on("music/new_playlist", field("name", p["name"]), tap(id="create")),
-            on("music/home", choose("Playlists"), tap(id="new_playlist")),
-        ),
-    ),
-    Template(
-        name="add_song_to_playlist",
-        suite="general",
-        difficulty=2,
-        phrasings=(
-            "Add {song} to my playlist {playlist}",
-            "Put the song {song} on the playlist {playlist}",
-            "In Music, add {song} to {playlist}",
-        ),
-        draw=lambda d: {"song": d.pick(SONGS), "playlist": d.pick(PLAYLISTS)},
-        world=_music,
-        check=_has_song,
-        plan=lambda p: plan(
-            "Music",
-            on(f"music/add/{p['song']}", tap(p["playlist"])),
-            *_search_song(p["song"], f"add:{p['song']}"),
-        ),
-    ),
-    Template(
-        name="delete_playlist",
-        suite="general",
-        difficulty=2,
-        unseen=True,
-        phrasings=(
-            "Delete the playlist {playlist}",
-            "Remove my playlist {playlist} from Music",
-            "I am tired of the playlist {playlist}, get rid of it",
-        ),
-        draw=lambda d: {"playlist": f"{d.pick(PLAYLISTS)} with {d.pick(FIRST_NAMES)}"},
-        world=_music,
-        check=_lost_playlist,
-        plan=lambda p: plan(
-            "Music",
-            on(f"music/delete/{p['playlist']}", tap(id="confirm")),
-            on(f"music/playlist/{p['playlist']}", tap(id="delete")),
-            on("music/home", choose("Playlists"), tap(p["playlist"])),
-        ),
-    ),
-)
-
-TEMPLATES = PHOTO_TEMPLATES + FILE_TEMPLATES + MUSIC_TEMPLATES
+TEMPLATES = PHOTO_TEMPLATES + FILE_TEMPLATES

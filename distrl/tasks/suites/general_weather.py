@@ -5,7 +5,8 @@ from random import Random
 
 from distrl.core.interfaces import Plain
 from distrl.tasks.plan import Stage, choose, enter, field, on, plan, stage, tap
-from distrl.tasks.suites.web_words import CITIES
+from distrl.tasks.suites.web_words import CITIES, has_bookmarks, some_bookmarks
+from distrl.tasks.suites.web_words import KEEPS as BOOKMARKS
 from distrl.tasks.template import Draw, Inspect, Keep, Params, Template, front, same
 
 UNITS = ("Celsius", "Fahrenheit")
@@ -122,7 +123,9 @@ TEMPLATES = (
             "Go to the site skyline.weather and find the weather in {city}",
         ),
         draw=lambda d: {"city": d.pick(CITIES)},
-        check=_shows_city("browser", "weather_city"),
+        world=some_bookmarks,
+        keeps=BOOKMARKS,
+        check=lambda p, inspect: _shows_city("browser", "weather_city")(p, inspect) and has_bookmarks(inspect),
         plan=lambda p: plan(
             "Browser",
             on(f"browser/weather_city/{p['city']}"),

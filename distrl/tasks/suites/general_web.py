@@ -5,52 +5,43 @@ from typing import Any
 
 from distrl.core.interfaces import Plain
 from distrl.tasks.plan import Plan, enter, on, plan, stage, tap
-from distrl.tasks.suites.web_words import BOOKS, CITIES, COUNTRIES, PEAKS, RARE_WORDS, TOPICS
-from distrl.tasks.template import Draw, Inspect, Params, Pool, Template, front, pool, same
+from distrl.tasks.suites.web_words import (
+    BOOKS,
+    CITIES,
+    CONVERSIONS,
+    COUNTRIES,
+    KEEPS,
+    PEAKS,
+    RARE_WORDS,
+    TOPICS,
+    WHAT,
+    WHO,
+    has_bookmarks,
+    is_about,
+    is_conversion,
+    some_bookmarks,
+)
+from distrl.tasks.template import Draw, Inspect, Keep, Params, Pool, Template, front, same
 
 SECTIONS = ("world", "sport", "science", "business", "culture")
 ORDINALS = ("top", "second", "third", "fourth")
-_WHO = pool(
-    *"Lighthouse|Harbour|Orchard|Railway|Riverside|Mountain|Island|Castle|Market|Forest|Garden|Valley".split("|")
-)
-_WHAT = pool(
-    *"choir wins a surprise prize|school opens a rooftop farm|festival moves to spring|museum finds a lost map|"
-    "team ends a long drought|bakery feeds a whole town|bridge closes for repairs|clock strikes again|"
-    "robot learns to sort apples|ferry breaks a record|orchestra plays for whales|workshop saves old radios".split("|")
-)
-CONVERSIONS = {
-    "miles": "km",
-    "km": "miles",
-    "pounds": "kg",
-    "kg": "pounds",
-    "feet": "meters",
-    "inches": "cm",
-    "gallons": "liters",
-}
+STORIES = Keep("browser", "stories", "headline")
 
 
 # ---- questions
 
 
-def _searched(inspect: Inspect, subject: str, asks: tuple[str, ...] = ()) -> bool:
-    """The results of a search are in front, and it asked for this."""
+def _query(inspect: Inspect) -> str:
+    """What was searched for, if the results are in front and no bookmark was made; else nothing."""
     app, page, query = front(inspect)
-    words = query.casefold().replace("?", " ").replace(",", " ").replace("-", " ").split()
-    wanted = subject.casefold().replace("-", " ").split()
-    return (
-        (app, page) == ("browser", "search")
-        and set(wanted) <= set(words)
-        and (not asks or bool(set(asks) & set(words)))
-    )
+    return query if (app, page) == ("browser", "search") and has_bookmarks(inspect) else ""
 
 
 def _search_for(query: str) -> Plan:
     return plan("Browser", on(f"browser/search/{query}"), on("browser/home", enter("query", query)))
 
 
-def _question(
-    name: str, subjects: Pool, forms: tuple[str, ...], asks: tuple[str, ...], *, unseen: bool = False
-) -> Template:
+def _question(name: str, subjects: Pool, forms: tuple[str, ...], *, unseen: bool = False) -> Template:
     """A question with an answer that the search engine knows."""
 
     def draw(d: Draw) -> Params:
@@ -69,7 +60,9 @@ def _question(
             "I have a question, look it up online. {question}?",
         ),
         draw=draw,
-        check=lambda p, inspect: _searched(inspect, p["subject"], asks),
+        world=some_bookmarks,
+        keeps=KEEPS,
+        check=lambda p, inspect: is_about(_query(inspect), p["subject"], subjects, kind=name),
         plan=lambda p: _search_for(p["question"]),
         unseen=unseen,
     )
@@ -83,19 +76,20 @@ def _draw_conversion(d: Draw) -> Params:
 
 def _opened_result(p: Params, inspect: Inspect) -> bool:
     app, page, title = front(inspect)
-    return (app, page) == ("browser", "article") and p["topic"].casefold() in title.casefold()
+    is_article = (app, page) == ("browser", "article") and has_bookmarks(inspect)
+    return is_article and is_about(title, p["topic"], TOPICS, more=8)
 
 
 # ---- news
 
 
 def _headline(d: Draw) -> str:
-    return f"{d.pick(_WHO)} {d.pick(_WHAT)}"
+    return f"{d.pick(WHO)} {d.pick(WHAT)}"
 
 
 def _stories(p: Params, rng: Random) -> Plain:
     """Five sections of four stories; the one in question stands where the task says."""
-    who, what = list(_WHO.words), list(_WHAT.words)
+    who, what = list(WHO.words), list(WHAT.words)
     titles = [t for t in (f"{a} {b}" for a in who for b in what) if not same(t, p["headline"])]
     drawn = iter(rng.sample(titles, 20))
     stories: list[dict[str, Any]] = []
@@ -105,7 +99,7 @@ def _stories(p: Params, rng: Random) -> Plain:
             headline = p["headline"] if is_it else next(drawn)
             summary = "Residents were surprised on Monday morning."
             stories.append({"section": section, "headline": headline, "summary": summary, "hours_ago": 1 + k})
-    return {"browser": {"stories": stories}}
+    return {"browser": {"stories": stories, **some_bookmarks(p, rng)["browser"]}}
 
 
 def _draw_story(d: Draw) -> Params:
@@ -128,7 +122,8 @@ def _read_story(p: Params) -> Plan:
 
 def _reads_story(p: Params, inspect: Inspect) -> bool:
     app, page, headline = front(inspect)
-    return (app, page) == ("browser", "news_article") and same(headline, p["headline"])
+    is_article = (app, page) == ("browser", "news_article") and has_bookmarks(inspect)
+    return is_article and same(headline, p["headline"])
 
 
 # ---- addresses and bookmarks
@@ -145,7 +140,7 @@ def _draw_address(d: Draw) -> Params:
 
 def _shows_address(p: Params, inspect: Inspect) -> bool:
     app, page, arg = front(inspect)
-    return (app, page) == ("browser", p["page"]) and same(arg, p["arg"])
+    return (app, page) == ("browser", p["page"]) and same(arg, p["arg"]) and has_bookmarks(inspect)
 
 
 def _bookmark(p: Params) -> Plan:
@@ -174,12 +169,20 @@ def _history(p: Params, rng: Random) -> Plain:
     """Five visits, one of them the one in question."""
     topics = rng.sample([t for t in TOPICS.words if t != p["topic"]], 4)
     topics.insert(rng.randrange(5), p["topic"])
-    return {"browser": {"history": [f"tern.search/{t}" for t in topics]}}
+    return {"browser": {"history": [f"tern.search/{t}" for t in topics], **some_bookmarks(p, rng)["browser"]}}
 
 
 def _dropped(p: Params, inspect: Inspect) -> bool:
-    visits = inspect("browser")["history"]
-    return f"tern.search/{p['topic']}" not in visits and len(visits) >= 4
+    return p["visit"] not in inspect("browser")["history"] and has_bookmarks(inspect)
+
+
+def _draw_visit(d: Draw) -> Params:
+    topic = d.pick(TOPICS)
+    return {"topic": topic, "visit": f"tern.search/{topic}"}
+
+
+def _opened_bookmark(p: Params, inspect: Inspect) -> bool:
+    return front(inspect) == ("browser", "weather_city", p["city"]) and len(inspect("browser")["bookmarks"]) == 4
 
 
 TEMPLATES = (
@@ -187,31 +190,26 @@ TEMPLATES = (
         "search_capital",
         COUNTRIES,
         ("What is the capital of {}", "What's the capital of {}", "Which city is the capital of {}"),
-        ("capital",),
     ),
     _question(
         "search_height",
         PEAKS,
         ("How tall is {}", "How high is {}", "What is the height of {}"),
-        ("tall", "high", "height", "elevation"),
     ),
     _question(
         "search_author",
         BOOKS,
         ("Who wrote {}", "Who is the author of {}", "By whom was {} written"),
-        ("wrote", "author", "written", "writer"),
     ),
     _question(
         "search_meaning",
         RARE_WORDS,
         ("What does {} mean", "What is the meaning of {}", "What is the definition of {}"),
-        ("mean", "means", "meaning", "definition", "define"),
     ),
     _question(
         "search_population",
         COUNTRIES,
         ("What is the population of {}", "How many people live in {}"),
-        ("population", "people", "inhabitants"),
         unseen=True,
     ),
     Template(
@@ -224,7 +222,9 @@ TEMPLATES = (
             "Look up {question} in the browser",
         ),
         draw=_draw_conversion,
-        check=lambda p, inspect: _searched(inspect, p["subject"]),
+        world=some_bookmarks,
+        keeps=KEEPS,
+        check=lambda p, inspect: is_conversion(_query(inspect), *p["subject"].split()),
         plan=lambda p: _search_for(p["question"]),
     ),
     Template(
@@ -238,7 +238,9 @@ TEMPLATES = (
             "Use the browser to search for {topic}",
         ),
         draw=lambda d: {"topic": d.pick(TOPICS)},
-        check=lambda p, inspect: _searched(inspect, p["topic"]),
+        world=some_bookmarks,
+        keeps=KEEPS,
+        check=lambda p, inspect: is_about(_query(inspect), p["topic"], TOPICS),
         plan=lambda p: _search_for(p["topic"]),
     ),
     Template(
@@ -251,6 +253,8 @@ TEMPLATES = (
             "I want to read something about {topic}, search for it and open a result",
         ),
         draw=lambda d: {"topic": d.pick(TOPICS)},
+        world=some_bookmarks,
+        keeps=KEEPS,
         check=_opened_result,
         plan=lambda p: (
             stage(
@@ -275,7 +279,8 @@ TEMPLATES = (
         ),
         draw=_draw_section,
         world=_stories,
-        check=lambda p, inspect: front(inspect) == ("browser", "news_section", p["section"]),
+        keeps=(STORIES, *KEEPS),
+        check=lambda p, inspect: front(inspect) == ("browser", "news_section", p["section"]) and has_bookmarks(inspect),
         plan=lambda p: plan(
             "Browser",
             on(f"browser/news_section/{p['section']}"),
@@ -295,6 +300,7 @@ TEMPLATES = (
         ),
         draw=_draw_story,
         world=_stories,
+        keeps=(STORIES, *KEEPS),
         check=_reads_story,
         plan=_read_story,
     ),
@@ -309,6 +315,7 @@ TEMPLATES = (
         ),
         draw=_draw_story,
         world=_stories,
+        keeps=(STORIES, *KEEPS),
         check=_reads_story,
         plan=_read_story,
     ),
@@ -318,6 +325,8 @@ TEMPLATES = (
         difficulty=1,
         phrasings=("Go to {url}", "Open {url} in the browser", "Visit {url}", "Browse to the page {url}"),
         draw=_draw_address,
+        world=some_bookmarks,
+        keeps=KEEPS,
         check=_shows_address,
         plan=lambda p: plan(
             "Browser", on(f"browser/{p['page']}/{p['arg']}"), on("browser/home", enter("url", p["url"]))
@@ -334,7 +343,9 @@ TEMPLATES = (
             "Save {url} as a bookmark",
         ),
         draw=_draw_address,
-        check=_is_bookmarked,
+        world=some_bookmarks,
+        keeps=KEEPS,
+        check=lambda p, inspect: _is_bookmarked(p, inspect) and has_bookmarks(inspect, 1),
         plan=_bookmark,
     ),
     Template(
@@ -349,7 +360,8 @@ TEMPLATES = (
         ),
         draw=lambda d: {"city": d.pick(CITIES)},
         world=_bookmarks,
-        check=lambda p, inspect: front(inspect) == ("browser", "weather_city", p["city"]),
+        keeps=KEEPS,
+        check=_opened_bookmark,
         plan=lambda p: plan(
             "Browser",
             on(f"browser/weather_city/{p['city']}"),
@@ -367,12 +379,13 @@ TEMPLATES = (
             "Delete the search {topic} from the history of the browser",
             "I do not want {topic} in my browser history, take it out",
         ),
-        draw=lambda d: {"topic": d.pick(TOPICS)},
+        draw=_draw_visit,
         world=_history,
+        keeps=(Keep("browser", "history"), *KEEPS),
         check=_dropped,
         plan=lambda p: plan(
             "Browser",
-            on("browser/history", tap(f"Remove tern.search/{p['topic']}")),
+            on("browser/history", tap(f"Remove {p['visit']}")),
             on("browser/menu", tap(id="history")),
             on("browser/home", tap(id="menu")),
         ),

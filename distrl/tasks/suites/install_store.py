@@ -8,6 +8,7 @@ from distrl.tasks.plan import choose, on, plan, tap
 from distrl.tasks.suites import store_ways
 from distrl.tasks.suites.store_ways import is_installed
 from distrl.tasks.suites.store_words import APPS, FREE, PAID, REVIEWS, SMALLEST
+from distrl.tasks.suites.strict import Only, alike
 from distrl.tasks.template import Draw, Inspect, Params, Template
 
 SUITE = "install"
@@ -28,14 +29,15 @@ def _others(p: Params, rng: Random, count: int) -> list[str]:
 def _absent(p: Params, rng: Random) -> Plain:
     """A phone with four apps, and none that are asked for."""
     installed = _others(p, rng, 4)
-    return {"store": {"installed": installed, "updates": installed[:1], "wish_list": []}}
+    return {"store": {"installed": installed, "updates": installed[:1], "wish_list": [], "my_ratings": {}}}
 
 
 def _present(p: Params, rng: Random) -> Plain:
     """A phone with the app in question and four others."""
     installed = [p["app"], *_others(p, rng, 4)]
     rng.shuffle(installed)
-    return {"store": {"installed": installed, "updates": [], "wish_list": [], "my_ratings": {}}}
+    state = {"installed": installed, "updates": [], "wish_list": [], "my_ratings": {}, "my_reviews": {}}
+    return {"store": state}
 
 
 def _outdated(p: Params, rng: Random) -> Plain:
@@ -43,12 +45,13 @@ def _outdated(p: Params, rng: Random) -> Plain:
     others = _others(p, rng, 4)
     updates = [p["app"], *others[:2]]
     rng.shuffle(updates)
-    return {"store": {"installed": [p["app"], *others], "updates": updates}}
+    return {"store": {"installed": [p["app"], *others], "updates": updates, "wish_list": []}}
 
 
 def _all_outdated(p: Params, rng: Random) -> Plain:
     names = p["names"].split(",")
-    return {"store": {"installed": [*names, *_others(p, rng, 2)], "updates": names, "auto_update": False}}
+    installed = [*names, *_others(p, rng, 2)]
+    return {"store": {"installed": installed, "updates": names, "auto_update": False, "wish_list": []}}
 
 
 def _wished(p: Params, rng: Random) -> Plain:
@@ -74,27 +77,18 @@ def _none_of_category(p: Params, rng: Random) -> Plain:
 # ---- ground truth
 
 
-def _only_one_more(p: Params, inspect: Inspect) -> bool:
-    """The right app, and not all of its category to be sure."""
-    return is_installed(p, inspect) and len(_store(inspect)["installed"]) == 5
-
-
 def _opened(p: Params, inspect: Inspect) -> bool:
     return is_installed(p, inspect) and p["app"] in _store(inspect)["opened"]
 
 
-def _removed(p: Params, inspect: Inspect) -> bool:
-    return not is_installed(p, inspect) and len(_store(inspect)["installed"]) == 4
-
-
 def _updated(p: Params, inspect: Inspect) -> bool:
     state = _store(inspect)
-    return p["app"] not in state["updates"] and p["app"] in state["installed"] and len(state["updates"]) == 2
+    return p["app"] not in state["updates"] and p["app"] in state["installed"]
 
 
 def _swapped(p: Params, inspect: Inspect) -> bool:
     names = _store(inspect)["installed"]
-    return p["app"] not in names and p["other"] in names and len(names) == 5
+    return p["app"] not in names and p["other"] in names
 
 
 def _rated(p: Params, inspect: Inspect) -> bool:
@@ -102,8 +96,8 @@ def _rated(p: Params, inspect: Inspect) -> bool:
 
 
 def _reviewed(p: Params, inspect: Inspect) -> bool:
-    words = str(_store(inspect)["my_reviews"].get(p["app"], ""))
-    return _rated(p, inspect) and words.strip().casefold() == p["review"].casefold()
+    reviews = _store(inspect)["my_reviews"]
+    return _rated(p, inspect) and set(reviews) == {p["app"]} and alike(reviews[p["app"]], p["review"])
 
 
 # ---- draws
@@ -133,6 +127,14 @@ def _smallest(d: Draw) -> Params:
     return {"category": category, "app": SMALLEST[category]}
 
 
+# ---- what stays as it was
+
+APPS_BUT_THIS = Only("store", "installed")
+ALL_APPS = Only("store", "installed", whole=True)
+WISHES = Only("store", "wish_list", whole=True)
+UPDATES = Only("store", "updates", whole=True)
+RATINGS = Only("store", "my_ratings", whole=True)
+
 TEMPLATES = (
     Template(
         name="install_app",
@@ -146,6 +148,7 @@ TEMPLATES = (
         ),
         draw=_one,
         world=_absent,
+        keeps=(APPS_BUT_THIS, WISHES, UPDATES, RATINGS),
         check=is_installed,
         plan=store_ways.install,
     ),
@@ -160,6 +163,7 @@ TEMPLATES = (
         ),
         draw=_one,
         world=_absent,
+        keeps=(APPS_BUT_THIS, WISHES, UPDATES, RATINGS),
         check=_opened,
         plan=store_ways.install_and_open,
     ),
@@ -174,6 +178,7 @@ TEMPLATES = (
         ),
         draw=_two,
         world=_absent,
+        keeps=(APPS_BUT_THIS, WISHES, UPDATES, RATINGS),
         check=lambda p, inspect: is_installed(p, inspect) and p["other"] in _store(inspect)["installed"],
         plan=store_ways.install_two,
     ),
@@ -189,7 +194,8 @@ TEMPLATES = (
         ),
         draw=_one,
         world=_present,
-        check=_removed,
+        keeps=(APPS_BUT_THIS, WISHES, UPDATES, RATINGS),
+        check=lambda p, inspect: not is_installed(p, inspect),
         plan=store_ways.uninstall,
     ),
     Template(
@@ -203,6 +209,7 @@ TEMPLATES = (
         ),
         draw=_one,
         world=_outdated,
+        keeps=(ALL_APPS, WISHES, Only("store", "updates")),
         check=_updated,
         plan=lambda p: plan(
             "Store",
@@ -223,9 +230,8 @@ TEMPLATES = (
         ),
         draw=_outdated_set,
         world=_all_outdated,
-        check=lambda p, inspect: (
-            not _store(inspect)["updates"] and set(p["names"].split(",")) <= set(_store(inspect)["installed"])
-        ),
+        keeps=(ALL_APPS, WISHES),
+        check=lambda p, inspect: not _store(inspect)["updates"] and not _store(inspect)["auto_update"],
         plan=lambda p: plan(
             "Store", on("store/mine", choose("Updates"), tap(id="update_all")), on("store/home", tap("My apps"))
         ),
@@ -241,7 +247,8 @@ TEMPLATES = (
         ),
         draw=_one,
         world=_absent,
-        check=lambda p, inspect: _store(inspect)["wish_list"] == [p["app"]] and not is_installed(p, inspect),
+        keeps=(ALL_APPS, UPDATES, RATINGS),
+        check=lambda p, inspect: _store(inspect)["wish_list"] == [p["app"]],
         plan=store_ways.wish,
     ),
     Template(
@@ -255,9 +262,8 @@ TEMPLATES = (
         ),
         draw=_one,
         world=_wished,
-        check=lambda p, inspect: (
-            p["app"] not in _store(inspect)["wish_list"] and len(_store(inspect)["wish_list"]) == 2
-        ),
+        keeps=(ALL_APPS, UPDATES, Only("store", "wish_list")),
+        check=lambda p, inspect: p["app"] not in _store(inspect)["wish_list"],
         plan=store_ways.drop_wish,
     ),
     Template(
@@ -271,7 +277,8 @@ TEMPLATES = (
         ),
         draw=lambda d: {"app": d.pick(APPS), "stars": d.number(2, 5)},
         world=_present,
-        check=_rated,
+        keeps=(ALL_APPS, WISHES, UPDATES),
+        check=lambda p, inspect: _rated(p, inspect) and not any(_store(inspect)["my_reviews"].values()),
         plan=store_ways.rate,
     ),
     Template(
@@ -287,7 +294,8 @@ TEMPLATES = (
         ),
         draw=_best,
         world=_ranked,
-        check=_only_one_more,
+        keeps=(APPS_BUT_THIS, WISHES, UPDATES),
+        check=is_installed,
         plan=lambda p: store_ways.install_by_category(p, "Top rated"),
     ),
     Template(
@@ -301,6 +309,7 @@ TEMPLATES = (
         ),
         draw=_two,
         world=_present,
+        keeps=(APPS_BUT_THIS, WISHES, UPDATES, RATINGS),
         check=_swapped,
         plan=store_ways.swap,
     ),
@@ -316,6 +325,7 @@ TEMPLATES = (
         ),
         draw=lambda d: {"app": d.pick(APPS), "stars": d.number(2, 5), "review": d.pick(REVIEWS)},
         world=_present,
+        keeps=(ALL_APPS, WISHES, UPDATES),
         check=_reviewed,
         plan=store_ways.rate,
     ),
@@ -331,7 +341,8 @@ TEMPLATES = (
         ),
         draw=_smallest,
         world=_none_of_category,
-        check=_only_one_more,
+        keeps=(APPS_BUT_THIS, WISHES, UPDATES),
+        check=is_installed,
         plan=lambda p: store_ways.install_by_category(p, "Small size"),
     ),
     Template(
@@ -342,6 +353,7 @@ TEMPLATES = (
         phrasings=("Buy the app {app}", "Purchase {app} in the Store", "Pay for {app} and install it"),
         draw=lambda d: {"app": d.pick(PAID)},
         world=_absent,
+        keeps=(APPS_BUT_THIS, WISHES, UPDATES, RATINGS),
         check=is_installed,
         plan=store_ways.install,
     ),

@@ -4,6 +4,7 @@ from random import Random
 
 from distrl.core.interfaces import Plain
 from distrl.tasks.plan import Plan, field, on, plan, stage, tap, toggle
+from distrl.tasks.suites.strict import Only
 from distrl.tasks.suites.system_settings import settings_of, ways
 from distrl.tasks.template import Inspect, Params, Template, pool, same
 
@@ -61,8 +62,7 @@ def _is_connected(p: Params, inspect: Inspect) -> bool:
 
 
 def _is_forgotten(p: Params, inspect: Inspect) -> bool:
-    paired = settings_of(inspect)["paired"]
-    return p["device"] not in paired and len(paired) == 2
+    return p["device"] not in settings_of(inspect)["paired"]
 
 
 def _hotspot_plan(p: Params) -> Plan:
@@ -88,6 +88,7 @@ TEMPLATES = (
         ),
         draw=lambda d: {"network": d.pick(NETWORKS), "password": d.pick(PASSWORDS)},
         world=_wifi_world,
+        keeps=(Only("settings", "saved_networks"),),
         check=lambda p, inspect: settings_of(inspect)["wifi"] and settings_of(inspect)["wifi_network"] == p["network"],
         plan=_wifi_plan,
     ),
@@ -103,6 +104,7 @@ TEMPLATES = (
         ),
         draw=lambda d: {"device": d.pick(DEVICES), "is": "near"},
         world=_devices_world,
+        keeps=(Only("settings", "paired"),),
         check=_is_connected,
         plan=lambda p: plan(
             "Settings",
@@ -121,6 +123,7 @@ TEMPLATES = (
         ),
         draw=lambda d: {"device": d.pick(DEVICES), "is": "paired"},
         world=_devices_world,
+        keeps=(Only("settings", "paired", whole=True),),
         check=_is_connected,
         plan=lambda p: plan("Settings", *ways("connected", tap(id=f"device:{p['device']}"))),
     ),
@@ -136,6 +139,7 @@ TEMPLATES = (
         ),
         draw=lambda d: {"device": d.pick(DEVICES), "is": "paired"},
         world=_devices_world,
+        keeps=(Only("settings", "paired"),),
         check=_is_forgotten,
         plan=lambda p: plan(
             "Settings",
@@ -154,6 +158,8 @@ TEMPLATES = (
             "Protect the Wi-Fi hotspot with the password {password}",
         ),
         draw=lambda d: {"password": d.pick(PASSWORDS)},
+        world=lambda p, rng: {"settings": {"hotspot": False, "hotspot_name": "Phone P8 hotspot"}},
+        keeps=(Only("settings", "hotspot"), Only("settings", "hotspot_name")),
         check=lambda p, inspect: settings_of(inspect)["hotspot_password"] == p["password"],
         plan=lambda p: plan(
             "Settings",
@@ -171,7 +177,8 @@ TEMPLATES = (
             "Share my internet through a hotspot called {name}",
         ),
         draw=lambda d: {"name": d.pick(HOTSPOTS)},
-        world=lambda p, rng: {"settings": {"hotspot": False}},
+        world=lambda p, rng: {"settings": {"hotspot": False, "hotspot_password": "quiet-river-42"}},
+        keeps=(Only("settings", "hotspot_password"),),
         check=lambda p, inspect: (
             same(settings_of(inspect)["hotspot_name"], p["name"]) and settings_of(inspect)["hotspot"] is True
         ),

@@ -4,6 +4,7 @@ from random import Random
 
 from distrl.core.interfaces import Plain
 from distrl.tasks.plan import Plan, Rule, choose, field, on, plan, stage, tap, toggle
+from distrl.tasks.suites.strict import Only
 from distrl.tasks.suites.system_settings import far_from, is_near, level_rules, settings_of, ways
 from distrl.tasks.template import Draw, Inspect, Params, Template, pool, same
 
@@ -52,17 +53,29 @@ def _notify_world(p: Params, rng: Random) -> Plain:
 
 def _notify_check(p: Params, inspect: Inspect) -> bool:
     blocked = settings_of(inspect)["blocked_notifications"]
-    return (p["app"] not in blocked) is (p["state"] == "on") and len(blocked) == (2 if p["state"] == "on" else 3)
+    return (p["app"] not in blocked) is (p["state"] == "on")
 
 
 def _draw_permission(d: Draw) -> Params:
     app, _, what = d.pick(PERMISSIONS).partition("/")
     verb = d.choice(("Allow", "Deny"))
-    return {"app": app, "what": what.lower(), "verb": verb, "state": "on" if verb == "Allow" else "off"}
+    state, what = "on" if verb == "Allow" else "off", what.lower()
+    return {"app": app, "what": what, "verb": verb, "state": state, "key": f"{_id_of(app)}:{what}"}
 
 
-def _permission_key(p: Params) -> str:
-    return f"{APP_IDS.get(p['app'], p['app'].lower())}:{p['what']}"
+def _id_of(app: str) -> str:
+    return APP_IDS.get(app, app.lower())
+
+
+def _permission_world(p: Params, rng: Random) -> Plain:
+    """The permission in question is what it should not be; all others were decided on before."""
+    pairs = [name.split("/") for name in PERMISSIONS.words]
+    decided = {f"{_id_of(app)}:{what.lower()}": rng.random() < 0.7 for app, what in pairs}
+    return {"settings": {"permissions": decided | {p["key"]: p["verb"] != "Allow"}}}
+
+
+def _cache_world(p: Params, rng: Random) -> Plain:
+    return {"settings": {"cache_mb": {app: rng.randint(80, 900) for app in APPS.words}}}
 
 
 def _permission_plan(p: Params) -> Plan:
@@ -113,6 +126,7 @@ TEMPLATES = (
         ),
         draw=lambda d: {"app": d.pick(APPS), "state": d.choice(("on", "off"))},
         world=_notify_world,
+        keeps=(Only("settings", "blocked_notifications"),),
         check=_notify_check,
         plan=lambda p: plan("Settings", *ways("notifications", toggle(id=f"notify:{p['app']}", on=p["state"] == "on"))),
     ),
@@ -122,12 +136,13 @@ TEMPLATES = (
         difficulty=2,
         phrasings=(
             "{verb} the {app} app the {what} permission",
-            "{verb} {app} access to {what}",
+            "{verb} {app} access to the {what}",
             "Open the app info of {app} and turn the {what} permission {state}",
         ),
         draw=_draw_permission,
-        world=lambda p, rng: {"settings": {"permissions": {_permission_key(p): p["verb"] != "Allow"}}},
-        check=lambda p, inspect: settings_of(inspect)["permissions"].get(_permission_key(p)) is (p["verb"] == "Allow"),
+        world=_permission_world,
+        keeps=(Only("settings", "permissions", grows=True),),
+        check=lambda p, inspect: settings_of(inspect)["permissions"].get(p["key"]) is (p["verb"] == "Allow"),
         plan=_permission_plan,
     ),
     Template(
@@ -140,7 +155,8 @@ TEMPLATES = (
             "Delete the cached data of {app}",
         ),
         draw=lambda d: {"app": d.pick(APPS)},
-        world=lambda p, rng: {"settings": {"cache_mb": {p["app"]: rng.randint(80, 900)}}},
+        world=_cache_world,
+        keeps=(Only("settings", "cache_mb"),),
         check=lambda p, inspect: settings_of(inspect)["cache_mb"].get(p["app"]) == 0,
         plan=lambda p: plan(
             "Settings",
@@ -156,6 +172,7 @@ TEMPLATES = (
         unseen=True,
         phrasings=("Force stop {app}", "The {app} app hangs, force stop it in the settings", "Stop {app} from running"),
         draw=lambda d: {"app": d.pick(APPS)},
+        world=lambda p, rng: {"settings": {"stopped": []}},
         check=lambda p, inspect: settings_of(inspect)["stopped"] == [p["app"]],
         plan=lambda p: plan(
             "Settings",

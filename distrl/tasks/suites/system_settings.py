@@ -9,7 +9,7 @@ import msgspec
 
 from distrl.core.interfaces import Plain
 from distrl.tasks.plan import Act, Plan, Rule, Stage, choose, field, on, plan, stage, tap, toggle
-from distrl.tasks.template import Draw, Inspect, Params, Template, pool
+from distrl.tasks.template import Draw, Inspect, Keep, Params, Template, pool
 
 
 class Switch(msgspec.Struct, frozen=True):
@@ -93,6 +93,38 @@ def ways(page: str, *acts: Act) -> tuple[Rule, ...]:
 def settings_of(inspect: Inspect) -> Plain:
     """The state of the phone's switches."""
     return inspect("settings")
+
+
+USUAL_ON = (
+    *("mobile_data", "wifi", "adaptive_brightness", "nfc", "vibrate", "touch_sounds", "precise_location"),
+    *("find_device", "notification_dots", "camera_access", "adaptive_battery", "automatic_time", "microphone_access"),
+    "automatic_updates",
+)
+"""Switches that are on when a task starts and does not say otherwise."""
+VARIED = ("dark_theme",)
+"""Switches that belong to the look of a phone: a task leaves them as they are unless it speaks of them."""
+USUAL_LEVELS = {"media_volume": 50, "call_volume": 60, "alarm_volume": 80, "brightness": 60, "ring_volume": 70}
+
+
+class OtherSettings(Keep, frozen=True):
+    """All switches and levels that the task does not speak of stay as they were."""
+
+    def holds(self, params: Params, world: Plain, inspect: Inspect) -> bool:
+        """Whether they did."""
+        asked = set(params.values())
+        fields = [s.field for title, s in SWITCHES.items() if title not in asked]
+        fields += [level[2] for name, level in LEVELS.items() if name not in asked]
+        before, after = world[self.app], inspect(self.app)
+        return all(after[name] == before[name] for name in fields if name in before)
+
+
+OTHERS = (OtherSettings("settings", ""),)
+
+
+def with_others(**fields: object) -> Plain:
+    """Settings as they usually are, but for some."""
+    usual = {s.field: s.field in USUAL_ON for s in SWITCHES.values() if s.field not in VARIED}
+    return {"settings": {**usual, **USUAL_LEVELS, **fields}}
 
 
 # ---------------------------------------------------------------- switches
@@ -183,7 +215,7 @@ def _timeout_plan(p: Params) -> Plan:
 def _timeout_world(p: Params, rng: Random) -> Plain:
     others = [s for s in TIMEOUTS_S.values() if s != TIMEOUTS_S[p["timeout"]]]
     more = _unset((p["switch"], p["state"])) if "switch" in p else {}
-    return {"settings": {"screen_timeout_s": rng.choice(others), **more}}
+    return with_others(screen_timeout_s=rng.choice(others), **more)
 
 
 def _font_plan(p: Params) -> Plan:
@@ -195,7 +227,7 @@ def _font_plan(p: Params) -> Plan:
 
 def _font_world(p: Params, rng: Random) -> Plain:
     others = [v for v in FONTS.values() if v != FONTS[p["size"]]]
-    return {"settings": {"font_percent": rng.choice(others), **_unset((p["switch"], p["state"]))}}
+    return with_others(font_percent=rng.choice(others), **_unset((p["switch"], p["state"])))
 
 
 TEMPLATES = (
@@ -211,7 +243,8 @@ TEMPLATES = (
             "Make sure that {switch} is turned {state}",
         ),
         draw=lambda d: {"switch": d.pick(SWITCH_NAMES), "state": d.choice(("on", "off"))},
-        world=lambda p, rng: {"settings": _unset((p["switch"], p["state"]))},
+        world=lambda p, rng: with_others(**_unset((p["switch"], p["state"]))),
+        keeps=OTHERS,
         check=lambda p, inspect: _is_set(p["switch"], p["state"], inspect),
         plan=lambda p: plan("Settings", *_switch_rules(p["switch"], p["state"])),
     ),
@@ -226,7 +259,8 @@ TEMPLATES = (
             "First turn {state} {switch} and then turn {other_state} {other}",
         ),
         draw=_draw_two,
-        world=lambda p, rng: {"settings": _unset((p["switch"], p["state"]), (p["other"], p["other_state"]))},
+        world=lambda p, rng: with_others(**_unset((p["switch"], p["state"]), (p["other"], p["other_state"]))),
+        keeps=OTHERS,
         check=lambda p, inspect: (
             _is_set(p["switch"], p["state"], inspect) and _is_set(p["other"], p["other_state"], inspect)
         ),
@@ -243,7 +277,8 @@ TEMPLATES = (
             "I would like the {level} to be {percent}",
         ),
         draw=_draw_level,
-        world=lambda p, rng: {"settings": {LEVELS[p["level"]][2]: far_from(p["percent"], rng)}},
+        world=lambda p, rng: with_others(**{LEVELS[p["level"]][2]: far_from(p["percent"], rng)}),
+        keeps=OTHERS,
         check=lambda p, inspect: _has_level(p["level"], p["percent"], inspect),
         plan=lambda p: plan("Settings", *level_rules(p["level"], p["percent"])),
     ),
@@ -257,9 +292,10 @@ TEMPLATES = (
             "I would like {percent} for the {level} and {other_percent} for the {other}",
         ),
         draw=_draw_two_levels,
-        world=lambda p, rng: {
-            "settings": {LEVELS[level][2]: far_from(percent, rng) for level, percent in _two_levels(p)}
-        },
+        world=lambda p, rng: with_others(
+            **{LEVELS[level][2]: far_from(percent, rng) for level, percent in _two_levels(p)}
+        ),
+        keeps=OTHERS,
         check=lambda p, inspect: all(_has_level(level, percent, inspect) for level, percent in _two_levels(p)),
         plan=lambda p: tuple(_level_stage(level, percent) for level, percent in _two_levels(p)),
     ),
@@ -274,6 +310,7 @@ TEMPLATES = (
         ),
         draw=lambda d: {"timeout": d.choice(tuple(TIMEOUTS_S))},
         world=_timeout_world,
+        keeps=OTHERS,
         check=lambda p, inspect: settings_of(inspect)["screen_timeout_s"] == TIMEOUTS_S[p["timeout"]],
         plan=_timeout_plan,
     ),
@@ -292,6 +329,7 @@ TEMPLATES = (
             "state": d.choice(("on", "off")),
         },
         world=_timeout_world,
+        keeps=OTHERS,
         check=lambda p, inspect: (
             settings_of(inspect)["screen_timeout_s"] == TIMEOUTS_S[p["timeout"]]
             and _is_set(p["switch"], p["state"], inspect)
@@ -313,6 +351,7 @@ TEMPLATES = (
             "state": d.choice(("on", "off")),
         },
         world=_font_world,
+        keeps=OTHERS,
         check=lambda p, inspect: (
             settings_of(inspect)["font_percent"] == FONTS[p["size"]] and _is_set(p["switch"], p["state"], inspect)
         ),

@@ -10,11 +10,11 @@ from distrl.tasks.plan import Plan, plan, stage, tap
 from distrl.tasks.shop_ways import (
     NAMES,
     SITES,
-    cart,
     counting,
     filtering,
     opening,
     putting,
+    shop_holds,
     shop_of,
     sorting,
     wished,
@@ -45,29 +45,33 @@ def had(p: Params) -> dict[str, int]:
 def stocked(p: Params, rng: Random) -> Plain:
     """The shops sell the task's catalogue."""
     items = [{"title": title, "quantity": number} for title, number in had(p).items()]
-    return {"browser": {"products": list(shelf(p).products), "carts": {shop_of(p["shop"]): items}, "wishlists": {}}}
+    carts = {shop_of(p["shop"]): items}
+    return {"browser": {"products": list(shelf(p).products), "carts": carts, "wishlists": {}, "orders": []}}
 
 
 def searched(p: Params, inspect: Inspect) -> bool:
-    """Whether the results of the item are in front."""
+    """Whether the results of the item are in front, and nothing was bought."""
     app, name, arg = front(inspect)
-    return app == "browser" and name == f"shop_{shop_of(p['shop'])}_results" and same(arg, p["item"])
+    is_there = app == "browser" and name == f"shop_{shop_of(p['shop'])}_results" and same(arg, p["item"])
+    return is_there and shop_holds(inspect, shop_of(p["shop"]), had(p))
 
 
 def is_added(wanted: Wanted, number: int = 1) -> Callable[[Params, Inspect], bool]:
     """Whether the wanted product, and nothing else, has come into the cart."""
 
     def check(p: Params, inspect: Inspect) -> bool:
-        return cart(inspect, shop_of(p["shop"])) == had(p) | {wanted(shelf(p)): number}
+        return shop_holds(inspect, shop_of(p["shop"]), had(p) | {wanted(shelf(p)): number})
 
     return check
 
 
 def is_open(wanted: Wanted) -> Callable[[Params, Inspect], bool]:
-    """Whether the page of the wanted product is in front."""
+    """Whether the page of the wanted product is in front, and nothing was bought."""
 
     def check(p: Params, inspect: Inspect) -> bool:
-        return front(inspect) == ("browser", f"shop_{shop_of(p['shop'])}_product", wanted(shelf(p)))
+        shop = shop_of(p["shop"])
+        is_there = front(inspect) == ("browser", f"shop_{shop}_product", wanted(shelf(p)))
+        return is_there and shop_holds(inspect, shop, had(p))
 
     return check
 
@@ -115,8 +119,7 @@ def is_sorted(p: Params, inspect: Inspect) -> bool:
 
 def is_wished(p: Params, inspect: Inspect) -> bool:
     """Whether the first result, alone, is on the wish list."""
-    wishes = inspect("browser")["wishlists"].get(shop_of(p["shop"]), [])
-    return list(wishes) == [shelf(p).first]
+    return shop_holds(inspect, shop_of(p["shop"]), had(p), [shelf(p).first])
 
 
 def opened_cheapest(p: Params) -> Plan:
@@ -196,7 +199,7 @@ TEMPLATES = (
         max_steps=MAX_STEPS,
         phrasings=(
             "At {shop} search for {item} and add the first result to the cart",
-            "Put the first {item} you find at {shop} into my cart",
+            "Put the first result for {item} at {shop} into my cart",
             "I want the first result for {item} from {shop} in my shopping cart",
         ),
         draw=by_name,
@@ -212,7 +215,7 @@ TEMPLATES = (
         phrasings=(
             "Add the cheapest {item} at {shop} to the cart",
             "At {shop} search for {item} and put the one with the lowest price into the cart",
-            "Find the least expensive {item} in the {shop} shop and add it to my cart",
+            "Put the least expensive {item} of the {shop} shop into my cart",
         ),
         draw=by_name,
         world=stocked,
@@ -227,7 +230,7 @@ TEMPLATES = (
         phrasings=(
             "Add the best rated {item} at {shop} to the cart",
             "At {shop} search for {item} and put the one with the highest rating into the cart",
-            "Which {item} at {shop} has the most stars? Add it to my cart",
+            "Put the {item} with the most stars at {shop} into my cart",
         ),
         draw=by_name,
         world=stocked,
@@ -241,7 +244,7 @@ TEMPLATES = (
         max_steps=MAX_STEPS,
         phrasings=(
             "At {shop} search for {item} and add the first one with free delivery to the cart",
-            "Add the first {item} that {shop} delivers for free to my cart",
+            "Add the first result for {item} that {shop} delivers for free to my cart",
             "Find {item} at {shop} with free delivery only and put the first result into the cart",
         ),
         draw=lambda d: by_name(d) | {"lead": "plain"},
@@ -256,7 +259,7 @@ TEMPLATES = (
         max_steps=MAX_STEPS,
         phrasings=(
             "At {shop} search for {item} and add the first one with 4 stars and up to the cart",
-            "Add the first {item} with at least 4 stars at {shop} to my cart",
+            "Add the first result for {item} with at least 4 stars at {shop} to my cart",
             "Filter {item} at {shop} by 4 stars and up and put the first result into the cart",
         ),
         draw=lambda d: by_name(d) | {"lead": "plain"},
@@ -271,8 +274,8 @@ TEMPLATES = (
         max_steps=MAX_STEPS,
         phrasings=(
             "At {shop} search for {item} and add {number} of the first result to the cart",
-            "Put {number} of the first {item} from {shop} into my cart",
-            "I need {number} pieces of the first {item} that {shop} shows, add them to the cart",
+            "Put {number} pieces of the first result for {item} at {shop} into my cart",
+            "I need {number} of the first product that {shop} shows for {item}, add them to the cart",
         ),
         draw=lambda d: by_name(d) | {"number": d.number(2, 3)},
         world=stocked,
@@ -286,7 +289,7 @@ TEMPLATES = (
         max_steps=MAX_STEPS,
         phrasings=(
             "Search for {item} at {shop} and put the first result on the wish list",
-            "Save the first {item} at {shop} to my wish list",
+            "Save the first result for {item} at {shop} to my wish list",
             "At {shop} find {item} and add the first one to my wish list",
         ),
         draw=by_name,
@@ -301,7 +304,7 @@ TEMPLATES = (
         max_steps=MAX_STEPS,
         phrasings=(
             "Search for {item} at {shop} and sort the results by price from low to high",
-            "Show me {item} at {shop} with the cheapest first",
+            "Search {shop} for {item} and show the cheapest first",
             "At {shop} list {item} by price with the lowest first",
         ),
         draw=by_name,
@@ -331,7 +334,7 @@ TEMPLATES = (
         max_steps=MAX_STEPS,
         phrasings=(
             "Go to {shop} and add the {brand} {item} to the cart",
-            "On {shop} search for {brand} {item} and put it into my cart",
+            "On {shop} search for {brand} {item} and put that product into my cart",
             "I would like the {brand} {item} from {shop} in my shopping cart",
         ),
         draw=lambda d: by_site(d) | {"brand": d.pick(BRANDS)},
@@ -348,7 +351,7 @@ TEMPLATES = (
         phrasings=(
             "Add the most expensive {item} at {shop} to the cart",
             "At {shop} search for {item} and put the one with the highest price into the cart",
-            "Find the priciest {item} in the {shop} shop and add it to my cart",
+            "Put the priciest {item} of the {shop} shop into my cart",
         ),
         draw=by_name,
         world=stocked,

@@ -7,7 +7,7 @@ from distrl.core.interfaces import Plain
 from distrl.core.seeds import derive_random
 from distrl.tasks.goods import BRANDS, ITEMS, SIZED, SIZED_ITEMS, Shelf, draw_stock, shelf
 from distrl.tasks.plan import Plan, choose, on, plan, stage, tap
-from distrl.tasks.shop_ways import NAMES, cart, opening, page, putting, shop_of, to_results, to_shop
+from distrl.tasks.shop_ways import NAMES, cart, opening, page, putting, shop_holds, shop_of, to_results, to_shop
 from distrl.tasks.template import Draw, Inspect, Params, Template
 
 MAX_STEPS = 20
@@ -81,18 +81,28 @@ def changed(p: Params) -> Plan:
 
 def is_removed(p: Params, inspect: Inspect) -> bool:
     """Whether the product has left the cart, and nothing else has."""
-    return cart(inspect, shop_of(p["shop"])) == {t: n for t, n in filled(p).items() if t != target(p)}
+    return shop_holds(inspect, shop_of(p["shop"]), {t: n for t, n in filled(p).items() if t != target(p)})
 
 
 def is_ordered(p: Params, inspect: Inspect) -> bool:
     """Whether what was in the cart, and nothing else, has been ordered."""
-    orders = [order for order in inspect("browser")["orders"] if order["shop"] == shop_of(p["shop"])]
-    return len(orders) == 1 and {item["title"]: item["quantity"] for item in orders[0]["items"]} == filled(p)
+    state = inspect("browser")
+    if len(state["orders"]) != 1 or any(state["carts"].values()) or any(state["wishlists"].values()):
+        return False
+    bought = sorted((item["title"], item["quantity"]) for item in state["orders"][0]["items"])
+    return bool(state["orders"][0]["shop"] == shop_of(p["shop"])) and bought == sorted(filled(p).items())
 
 
-def wishes_of(p: Params, inspect: Inspect) -> set[str]:
-    """The wish list of the shop."""
-    return set(inspect("browser")["wishlists"].get(shop_of(p["shop"]), []))
+def is_unwished(p: Params, inspect: Inspect) -> bool:
+    """Whether the product has left the wish list, and nothing else happened."""
+    return shop_holds(inspect, shop_of(p["shop"]), {}, [t for t in filled(p) if t != target(p)])
+
+
+def is_taken(p: Params, inspect: Inspect) -> bool:
+    """Whether the product is in the cart; it may stay on the wish list or leave it, the others stay."""
+    others = [t for t in filled(p) if t != target(p)]
+    shop, items = shop_of(p["shop"]), {target(p): 1}
+    return any(shop_holds(inspect, shop, items, wishes) for wishes in (others, [*others, target(p)]))
 
 
 def in_wishes(p: Params, name: str) -> Plan:
@@ -128,7 +138,8 @@ def with_option(p: Params) -> Plan:
 def has_option(p: Params, inspect: Inspect) -> bool:
     """Whether one of the first result, as wanted, is all there is in the cart."""
     items: list[dict[str, Any]] = inspect("browser")["carts"].get(shop_of(p["shop"]), [])
-    return [(i["title"], i["quantity"], i["option"]) for i in items] == [(shelf(p).first, 1, p["option"])]
+    is_right = [(i["title"], i["quantity"], i["option"]) for i in items] == [(shelf(p).first, 1, p["option"])]
+    return is_right and shop_holds(inspect, shop_of(p["shop"]), {shelf(p).first: 1})
 
 
 # ---- two things
@@ -149,7 +160,7 @@ def with_both(p: Params, rng: Random) -> Plain:
     """The shops sell both kinds; the cart is empty."""
     found = shelf_of_second(p).found
     first = [product for product in shelf(p).products if product["category"] != p["second"]]
-    return {"browser": {"products": [*first, *found], "carts": {}, "wishlists": {}}}
+    return {"browser": {"products": [*first, *found], "carts": {}, "wishlists": {}, "orders": []}}
 
 
 def both(p: Params) -> Plan:
@@ -165,7 +176,7 @@ def both(p: Params) -> Plan:
 
 def has_both(p: Params, inspect: Inspect) -> bool:
     """Whether one of each is in the cart, and nothing else."""
-    return cart(inspect, shop_of(p["shop"])) == {shelf(p).first: 1, shelf_of_second(p).first: 1}
+    return shop_holds(inspect, shop_of(p["shop"]), {shelf(p).first: 1, shelf_of_second(p).first: 1})
 
 
 TEMPLATES = (
@@ -177,7 +188,7 @@ TEMPLATES = (
         phrasings=(
             "Remove the {brand} {item} from my cart at {shop}",
             "Take the {brand} {item} out of my {shop} cart",
-            "I changed my mind about the {brand} {item} so delete it from the cart at {shop}",
+            "I changed my mind, delete the {brand} {item} from my cart at {shop}",
         ),
         draw=branded,
         world=with_cart,
@@ -192,11 +203,11 @@ TEMPLATES = (
         phrasings=(
             "Change the quantity of the {brand} {item} in my {shop} cart to {number}",
             "In my cart at {shop} make it {number} of the {brand} {item}",
-            "I want {number} of the {brand} {item} that is in my {shop} cart",
+            "I want {number} of the {brand} {item} in my {shop} cart",
         ),
         draw=lambda d: branded(d) | {"number": d.number(2, 4)},
         world=with_cart,
-        check=lambda p, inspect: cart(inspect, shop_of(p["shop"])) == filled(p) | {target(p): int(p["number"])},
+        check=lambda p, inspect: shop_holds(inspect, shop_of(p["shop"]), filled(p) | {target(p): int(p["number"])}),
         plan=changed,
     ),
     Template(
@@ -211,7 +222,7 @@ TEMPLATES = (
         ),
         draw=branded,
         world=with_cart,
-        check=lambda p, inspect: not cart(inspect, shop_of(p["shop"])) and not inspect("browser")["orders"],
+        check=lambda p, inspect: shop_holds(inspect, shop_of(p["shop"]), {}),
         plan=emptied,
     ),
     Template(
@@ -222,8 +233,8 @@ TEMPLATES = (
         max_steps=MAX_STEPS,
         phrasings=(
             "At {shop} add the first result for {item} and the first result for {second} to the cart",
-            "Put the first {item} and the first {second} from {shop} into my cart",
-            "I need a {item} and a {second} from {shop} so add the first of each to the cart",
+            "From {shop} put the first result for {item} and the first one for {second} into my cart",
+            "Search {shop} for {item} and then for {second} and add the first result of each to the cart",
         ),
         draw=draw_two,
         world=with_both,
@@ -255,11 +266,11 @@ TEMPLATES = (
         phrasings=(
             "Take the {brand} {item} off my wish list at {shop}",
             "Remove the {brand} {item} from my {shop} wish list",
-            "I no longer want the {brand} {item} so take it off the wish list at {shop}",
+            "Drop the {brand} {item} from the wish list at {shop}",
         ),
         draw=branded,
         world=with_wishes,
-        check=lambda p, inspect: wishes_of(p, inspect) == set(filled(p)) - {target(p)},
+        check=is_unwished,
         plan=lambda p: in_wishes(p, f"wish:{target(p)}"),
     ),
     Template(
@@ -270,12 +281,12 @@ TEMPLATES = (
         max_steps=MAX_STEPS,
         phrasings=(
             "Add the {brand} {item} from my wish list at {shop} to the cart",
-            "Put the {brand} {item} that is on my {shop} wish list into the cart",
-            "I want to buy the {brand} {item} from my {shop} wish list so add it to the cart",
+            "From my {shop} wish list put the {brand} {item} into the cart",
+            "I want to buy the {brand} {item} from my {shop} wish list so add that product to the cart",
         ),
         draw=branded,
         world=with_wishes,
-        check=lambda p, inspect: cart(inspect, shop_of(p["shop"])) == {target(p): 1},
+        check=is_taken,
         plan=lambda p: in_wishes(p, f"open:{target(p)}"),
     ),
     Template(
@@ -285,13 +296,13 @@ TEMPLATES = (
         unseen=True,
         max_steps=MAX_STEPS,
         phrasings=(
-            "At {shop} add the first {item} in {words} to the cart",
+            "At {shop} add the first result for {item} in {words} to the cart",
             "Search for {item} at {shop} and put the first one in {words} into my cart",
-            "I want the first {item} from {shop} in {words} so add it to the cart",
+            "I want the first result for {item} from {shop} in {words} so add that to the cart",
         ),
         draw=draw_option,
         world=lambda p, rng: {
-            "browser": {"products": list(shelf(p).products), "carts": {}, "wishlists": {}},
+            "browser": {"products": list(shelf(p).products), "carts": {}, "wishlists": {}, "orders": []},
         },
         check=has_option,
         plan=with_option,
