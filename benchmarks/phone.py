@@ -2,7 +2,7 @@
 
 Four figures: steps (an action and its picture, 270 x 600, with the ui tree) per second of one core, the time of a
 snapshot and its restore, the memory of an idle phone, and the share of one core that 512 phones with the latency of an
-emulator use while they are being operated.
+emulator use for waiting.
 """
 
 import argparse
@@ -16,7 +16,7 @@ import tracemalloc
 from random import Random
 
 from distrl.core.config import Config, PhoneConfig
-from distrl.core.types import Decision, Finish, Task, Wait
+from distrl.core.types import Finish, Task, Wait
 from distrl.devices.sim.apps import builtin_apps
 from distrl.devices.sim.phone import Phone
 from distrl.policies.scripted import RandomPolicy
@@ -107,21 +107,16 @@ def mb_per_phone(count: int) -> float:
 
 
 def cpu_share(phones: int, seconds: float) -> float:
-    """CPU seconds per second while this many phones with an emulator's latency are operated in real time."""
+    """CPU seconds per second while this many phones with an emulator's latency wait and are looked at, in real time."""
     config = Config(phone=PhoneConfig(latency="emulator"))
 
     async def operate(number: int, until: float) -> None:
         device = make_sim_device(config, number)
-        rng = Random(number)
-        policy = RandomPolicy(rng)
-        task = load_tasks("general", "train")[number % 600]
         loop = asyncio.get_running_loop()
-        await asyncio.sleep(rng.random() * 5)
-        observation = await device.observe()
+        await asyncio.sleep(Random(number).random() * 5)
         while loop.time() < until:
-            decision = Decision(action=policy.act(task, observation))
-            await device.perform(decision.action)
-            observation = await device.observe()
+            await device.perform(Wait())
+            await device.observe()
 
     async def run() -> float:
         loop = asyncio.get_running_loop()

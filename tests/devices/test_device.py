@@ -11,7 +11,7 @@ from distrl.core.config import Config, PhoneConfig
 from distrl.core.errors import DeviceError, UnknownNameError
 from distrl.core.interfaces import Device, GroundTruth
 from distrl.core.seeds import derive_random
-from distrl.core.types import Claim, Finish, Invalid, Observation, OpenApp, Wait
+from distrl.core.types import Claim, Finish, Invalid, Observation, OpenApp, Tap, Wait
 from distrl.devices.sim.device import SimDevice
 from distrl.devices.sim.faults import FAULTS, Faults
 from distrl.devices.sim.latency import PROFILES, Latency
@@ -247,6 +247,18 @@ def test_an_app_crash_shows_the_systems_dialog() -> None:
         return made.phone.activity
 
     assert run_virtual(use()) == "system/crash/notes"
+
+
+def test_the_touch_that_comes_with_a_crash_does_not_reach_the_app() -> None:
+    async def use() -> tuple[str, int]:
+        made = device(script={1: "app_crash"})
+        await made.reset()
+        await made.perform(OpenApp(app="Notes"))
+        x, y = next(e for e in made.phone.elements() if e.id == "fab").center
+        await made.perform(Tap(x=x, y=y))
+        return made.phone.activity, len(made.phone.stack())
+
+    assert run_virtual(use()) == ("system/crash/notes", 1)
 
 
 def test_faults_by_probability_are_seeded_and_about_as_frequent_as_asked_for() -> None:

@@ -37,6 +37,7 @@ class Phone:
         self.states: dict[str, Any] = {}
         self._by_type: dict[type, str] = {}
         self._frame: Frame | None = None
+        self._is_settled = False
         self.wipe(seed=seed)
 
     # ---- state
@@ -49,6 +50,7 @@ class Phone:
         assert len({type(s) for s in self.states.values()} - {NoState}) == sum(
             type(s) is not NoState for s in self.states.values()
         ), "two apps share a state type"
+        self._changed()
         variations.prepare(self)
         # A round trip checks what apps made against their types, and gives equal phones equal snapshots.
         self.restore(self.snapshot())
@@ -75,7 +77,7 @@ class Phone:
                     setattr(current, name, msgspec.convert(value, known[name]))
                 except msgspec.ValidationError as error:
                     raise UserError(f"{app_id}.{name}: {error}") from error
-        self._frame = None
+        self._changed()
 
     def inspect(self, app_id: str) -> dict[str, Any]:
         """The state of an app as plain data; `phone` is the system's own."""
@@ -91,8 +93,9 @@ class Phone:
 
     def snapshot(self) -> bytes:
         """Everything there is to know about this phone."""
-        # Showing a page for the first time may scroll it: do so before, or looking at a phone would change it.
-        self.frame()
+        if not self._is_settled:
+            # Showing a page for the first time may scroll it: do so before, or looking at a phone would change it.
+            self.frame()
         return msgspec.msgpack.encode(
             [self.system, {k: msgspec.Raw(_ENCODER.encode(s)) for k, s in self.states.items()}]
         )
@@ -103,7 +106,11 @@ class Phone:
         types = {app_id: type(state) for app_id, state in self.states.items()}
         self.states = {k: msgspec.msgpack.decode(raw, type=types[k]) for k, raw in states.items()}
         self.system = system
-        self._frame = None
+        self._frame, self._is_settled = None, True
+
+    def _changed(self) -> None:
+        """The screen has to be put together anew."""
+        self._frame, self._is_settled = None, False
 
     # ---- navigation (called by handlers)
 
@@ -118,6 +125,7 @@ class Phone:
     def push(self, page: Page) -> None:
         """Open a page on top of the app in front."""
         self.system.focus = ""
+        self._changed()
         if page.app == "system":
             self.system.popups.append(page)
             return
@@ -129,6 +137,7 @@ class Phone:
     def pop(self, app_id: str) -> None:
         """Leave the top page of an app; leaving its last one goes home."""
         self.system.focus = ""
+        self._changed()
         if app_id == "system":
             if self.system.popups:
                 self.system.popups.pop()
@@ -142,6 +151,7 @@ class Phone:
     def home(self) -> None:
         """To the launcher's first page, whatever is in the way."""
         self.system.focus = ""
+        self._changed()
         self.system.popups.clear()
         self.system.foreground = "launcher"
         self.system.stacks["launcher"] = [Page("launcher", "home")]
@@ -150,6 +160,7 @@ class Phone:
         """Bring an app to the front, where it was left."""
         if app_id not in self.apps:
             raise UnknownNameError("app", app_id, self.apps)
+        self._changed()
         self.system.focus = ""
         self.system.foreground = app_id
         self.stack()
@@ -282,7 +293,7 @@ class Phone:
                 pass
         self.system.time_s += WAIT_S if isinstance(action, Wait) else STEP_S
         variations.on_step(self)
-        self._frame = None
+        self._changed()
 
     def _open_by_name(self, name: str) -> None:
         wanted = name.strip().casefold()

@@ -75,6 +75,13 @@ def switch_mark(on: bool) -> Box:
     )
 
 
+def _words(title: str, subtitle: str, color: str = "text") -> Box:
+    """One or two lines that take what room there is."""
+    lines: tuple[Node, ...] = (Text(title, 50, color, lines=2),)
+    lines += (Text(subtitle, 44, "text2", lines=2),) if subtitle else ()
+    return Box(lines, gap=4, grow=1)
+
+
 def row(
     title: str,
     subtitle: str = "",
@@ -85,22 +92,16 @@ def row(
     id: str = "",
 ) -> Box:
     """A line of a list: something at the left, one or two lines of words, something at the right."""
-    words: tuple[Node, ...] = (Text(title, 50, lines=2),)
-    if subtitle:
-        words += (Text(subtitle, 44, "text2", lines=2),)
     children: tuple[Node, ...] = (lead,) if lead else ()
-    children += (Box(words, gap=4, grow=1),)
+    children += (_words(title, subtitle),)
     children += (trail,) if trail else ()
     return Box(children, row=True, gap=40, pad=(EDGE, 24, EDGE, 24), height=156, tap=tap, kind="row", id=id)
 
 
 def toggle(title: str, on: bool, tap: Do, *, subtitle: str = "", lead: Node | None = None, enabled: bool = True) -> Box:
     """A row with a switch."""
-    words: tuple[Node, ...] = (Text(title, 50, "text" if enabled else "outline", lines=2),)
-    if subtitle:
-        words += (Text(subtitle, 44, "text2", lines=2),)
     children: tuple[Node, ...] = (lead,) if lead else ()
-    children += (Box(words, gap=4, grow=1), switch_mark(on))
+    children += (_words(title, subtitle, "text" if enabled else "outline"), switch_mark(on))
     return Box(
         children,
         row=True,
@@ -117,17 +118,23 @@ def toggle(title: str, on: bool, tap: Do, *, subtitle: str = "", lead: Node | No
 def radio(title: str, on: bool, tap: Do, *, subtitle: str = "") -> Box:
     """A row that is one choice of several."""
     mark = Icon("radiobox_marked" if on else "radiobox_blank", 72, "primary" if on else "text2")
-    words: tuple[Node, ...] = (Text(title, 50),) + ((Text(subtitle, 44, "text2"),) if subtitle else ())
-    children = (mark, Box(words, gap=4, grow=1))
-    return Box(children, row=True, gap=40, pad=(EDGE, 24, EDGE, 24), height=144, tap=tap, kind="radio", checked=on)
+    return Box(
+        (mark, _words(title, subtitle)),
+        row=True,
+        gap=40,
+        pad=(EDGE, 24, EDGE, 24),
+        height=144,
+        tap=tap,
+        kind="radio",
+        checked=on,
+    )
 
 
 def checkbox(title: str, on: bool, tap: Do, *, subtitle: str = "", trail: Node | None = None) -> Box:
     """A row with a box to tick."""
     mark = Icon("checkbox_marked" if on else "checkbox_blank_outline", 72, "primary" if on else "text2")
-    color = "text2" if on else "text"
-    words: tuple[Node, ...] = (Text(title, 50, color, lines=2),) + ((Text(subtitle, 44, "text2"),) if subtitle else ())
-    children: tuple[Node, ...] = (mark, Box(words, gap=4, grow=1)) + ((trail,) if trail else ())
+    children: tuple[Node, ...] = (mark, _words(title, subtitle, "text2" if on else "text"))
+    children += (trail,) if trail else ()
     return Box(children, row=True, gap=40, pad=(EDGE, 24, EDGE, 24), height=144, tap=tap, kind="checkbox", checked=on)
 
 
