@@ -87,7 +87,7 @@ def main() -> None:
     """Write all pictures."""
     sheet(SHEET.split(), 8, 0.25).save(HERE / "contact-sheet.png", optimize=True)
     sheet(HERO.split(), 5, 0.36).save(HERE / "hero.png", optimize=True)
-    task = next(t for t in load_tasks("web_shopping", "train") if t.difficulty == 2 and not t.tags)
+    task = next(t for t in load_tasks("web_shopping", "train") if t.template == "add_first_result" and not t.tags)
     record(Play(make_phone(scale=0.3), task, seed=0, variations=()), HERE / "expert.webp")
     print(f"{task.id}: {task.instruction}")
 
