@@ -78,16 +78,20 @@ def play(phone: Phone, task: Task, player: Player, *, max_steps: int | None = No
     return 0
 
 
+def disturb(phone: Phone, task: Task, *, seed: int) -> None:
+    """Put a phone into a state that nobody planned, by three random actions."""
+    wanderer = RandomPolicy(derive_random(seed, task.id, "disturb"))
+    for _ in range(RANDOM_ACTIONS):
+        phone.perform(wanderer.act(task, see(phone)))
+
+
 def check_task(phone: Phone, task: Task, *, seed: int) -> TaskReport:
     """Try a task in all four ways."""
 
-    def attempt(make_player: Callable[[], Player], *, disturb: bool = False) -> int:
+    def attempt(make_player: Callable[[], Player], *, is_disturbed: bool = False) -> int:
         arrange(phone, task)
-        rng = derive_random(seed, task.id, "disturb")
-        wanderer = RandomPolicy(rng)
-        if disturb:
-            for _ in range(RANDOM_ACTIONS):
-                phone.perform(wanderer.act(task, see(phone)))
+        if is_disturbed:
+            disturb(phone, task, seed=seed)
         return play(phone, task, make_player())
 
     def expert() -> Player:
@@ -102,7 +106,7 @@ def check_task(phone: Phone, task: Task, *, seed: int) -> TaskReport:
         expert_steps=steps,
         idle=attempt(lambda: lambda seen: idle.act(task, seen)) > 0,
         random=attempt(lambda: lambda seen: random_policy.act(task, seen)) > 0,
-        expert_after_random=attempt(expert, disturb=True) > 0,
+        expert_after_random=attempt(expert, is_disturbed=True) > 0,
     )
 
 

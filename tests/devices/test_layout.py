@@ -5,6 +5,7 @@ import numpy.typing as npt
 import pytest
 
 from distrl.core.errors import UnknownNameError
+from distrl.devices.sim.caching import cached_bytes
 from distrl.devices.sim.fonts import icon_mask, text_width, word_masks
 from distrl.devices.sim.layout import lay_out, wrap
 from distrl.devices.sim.nodes import Box, Icon, Picture, Text
@@ -99,3 +100,26 @@ def test_pictures_are_the_same_each_time() -> None:
 def test_an_icon_is_painted_in_its_colour() -> None:
     pixels = pixels_of(Box((Icon("square", 80, "#00FF00"),)), 80, "#FFFFFF")
     assert pixels[10, 10].tolist() == [0, 255, 0]
+
+
+def test_children_of_a_row_stand_in_its_middle() -> None:
+    block = Box((Box(width=10, height=20), Box(width=10, height=60)), row=True, pad=(0, 5, 0, 5))
+    assert [(p.y, p.h) for p in lay_out(block, 100, 1.0).placed[1:]] == [(25, 20), (5, 60)]
+
+
+def test_a_cache_of_bytes_forgets_the_least_recently_used_when_full() -> None:
+    calls: list[int] = []
+
+    @cached_bytes(max_bytes=10)
+    def make(number: int) -> bytes:
+        calls.append(number)
+        return bytes(4)
+
+    for number in (1, 2, 1, 3, 1, 2):
+        make(number)
+    assert calls == [1, 2, 3, 2], "3 pushed out 2, because 1 had been asked for since"
+
+
+def test_a_cache_of_bytes_keeps_what_is_larger_than_itself_for_once() -> None:
+    make = cached_bytes(max_bytes=1)(lambda number: bytes(100))
+    assert make(1) is make(1)

@@ -330,3 +330,12 @@ def test_half_a_character_typed_is_replaced_and_can_be_stored() -> None:
     phone.perform(TypeText(text="a\ud800b"))
     assert find(phone, id="query").text == "a?b"
     phone.restore(phone.snapshot())
+
+
+def test_a_field_takes_no_more_than_two_thousand_characters() -> None:
+    phone = make_phone()
+    phone.perform(OpenApp(app="Notes"))
+    tap(phone, id="query")
+    for _ in range(2):
+        phone.perform(TypeText(text="x" * 1500))
+    assert len(find(phone, id="query").text) == 2000

@@ -4,7 +4,7 @@ import pytest
 
 from distrl.core.seeds import derive_random
 from distrl.runtime.build import make_phone
-from distrl.runtime.checking import TaskReport, arrange, check_tasks, play, summarise
+from distrl.runtime.checking import TaskReport, arrange, check_tasks, disturb, play, summarise
 from distrl.tasks.book import expert_for, is_solved, load_tasks
 from distrl.tasks.generate import SIZES
 
@@ -40,6 +40,18 @@ def test_chance_solves_under_two_percent_and_the_expert_recovers_from_it(suite: 
     assert report.random < 0.02
     assert report.idle == 0.0
     assert report.expert_after_random >= 0.9
+
+
+def test_a_disturbed_phone_has_had_three_random_actions() -> None:
+    phone = make_phone()
+    pages = set()
+    for task in load_tasks("general", "train")[:20]:
+        arrange(phone, task)
+        before = phone.system.time_s
+        disturb(phone, task, seed=0)
+        assert phone.system.time_s == before + 3
+        pages.add(phone.activity)
+    assert len(pages) >= 6, "random actions lead to different places"
 
 
 def test_shares_are_shares() -> None:

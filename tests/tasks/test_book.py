@@ -7,7 +7,7 @@ import pytest
 
 from distrl.core.errors import UnknownNameError, UserError
 from distrl.core.types import Task
-from distrl.tasks.book import find_task, load_tasks, template_of, world_of
+from distrl.tasks.book import find_task, load_tasks, seed_of, template_of, world_of
 from distrl.tasks.generate import SIZES, generate, list_path
 from distrl.tasks.suites import all_templates
 
@@ -36,6 +36,14 @@ def test_nothing_leaks_from_the_test_split_into_training(suite: str) -> None:
     unseen = {t.template for t in test} - {t.template for t in train}
     assert unseen == {t.name for t in all_templates().values() if t.unseen and t.suite == suite}
     assert sum(t.template in unseen for t in test) >= len(test) * 0.15
+
+
+@pytest.mark.parametrize("suite", SUITES)
+def test_the_phones_of_the_test_split_are_not_those_of_training(suite: str) -> None:
+    train, test = ({seed_of(t) for t in load_tasks(suite, split)} for split in ("train", "test"))
+    assert len(train) > 20
+    assert len(test) > 20
+    assert not train & test
 
 
 @pytest.mark.parametrize("suite", SUITES)

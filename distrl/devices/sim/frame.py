@@ -23,7 +23,7 @@ DIALOG_W = 888
 
 
 class Piece(msgspec.Struct, frozen=True, gc=False):
-    """A block at a height, shown between `low` and `high`, across the screen. Pieces of a layer do not overlap."""
+    """A block at a height, across the screen; what begins above `low` is covered from above, `high` cuts it off."""
 
     block: Box
     y: int
@@ -230,7 +230,7 @@ def _stack(pieces: tuple[Piece, ...], background: str, blank: bytes, style: Styl
     for piece in sorted(pieces, key=lambda piece: max(piece.y, piece.low)):
         drawn = sprite(piece.block, WIDTH, background, style)
         y = style.px(piece.y)
-        first = max(y, style.px(piece.low), filled)
+        first = max(y, filled)
         last = min(y + len(drawn) // row, style.px(piece.high))
         if last > first:
             parts += [empty[filled * row : first * row], memoryview(drawn)[(first - y) * row : (last - y) * row]]
