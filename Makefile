@@ -7,7 +7,7 @@ PIP := $(BIN)/pip --disable-pip-version-check -qq
 FAST := not slow and not chaos and not learning and not browser and not adb
 
 .DEFAULT_GOAL := help
-.PHONY: help demo phone test check fast lint browser bench clean
+.PHONY: help train demo phone test check fast lint browser bench clean
 
 help: ## list these targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-7s %s\n", $$1, $$2}'
@@ -17,8 +17,11 @@ $(STAMP): pyproject.toml constraints.txt
 		{ echo "distrl needs Python 3.11 or newer; try: make PYTHON=python3.11"; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing into $(VENV) (once)"
-	@$(PIP) install -c constraints.txt -e ".[dev]"
+	@$(PIP) install -c constraints.txt -e ".[dev,train]"
 	@touch $@
+
+train: $(STAMP) ## train a policy on the built-in phone; ARGS="--preset quick" for a minute's look
+	@$(BIN)/distrl train $(ARGS)
 
 demo: $(STAMP) ## watch the built-in phone being operated
 	@$(BIN)/distrl demo

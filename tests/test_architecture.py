@@ -15,7 +15,9 @@ BANNED = {
     "evaluated text is code": r"(?<![\w.])(eval|exec)\(",
     "a shell on the host": r"shell\s*=\s*True|\bos\.(system|popen)\(",
     "waiting goes through the clock": r"\btime\.sleep\b",
-    "the global generator has no seed of ours": r"(?<![\w.])random\.(?!Random\b)\w+\(|\bnp\.random\.(?!Generator\b)",
+    "the global generator has no seed of ours": (
+        r"(?<![\w.])random\.(?!Random\b)\w+\(|\bnp\.random\.(?!Generator\b|default_rng\b)"
+    ),
     "a generator needs a seed": r"\bRandom\(\)|\bdefault_rng\(\)",
     "torch.load unpickles": r"\btorch\.load\b",
     "the library never prints": r"(?<![\w.])print\(",

@@ -15,7 +15,7 @@ from typing import Annotated
 import typer
 
 from distrl import __version__
-from distrl.cli import config, phone, tasks
+from distrl.cli import config, evaluate, export, phone, tasks, train, warm_start
 from distrl.cli.output import Output
 from distrl.core.errors import DistrlError, UserError
 
@@ -32,6 +32,11 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "DISTRL"},
 )
+app.command()(train.train)
+app.command(name="eval")(evaluate.evaluate)
+app.command()(export.export)
+app.command()(warm_start.imitate)
+app.command()(warm_start.pretrain)
 app.command()(phone.phone)
 app.command()(phone.demo)
 app.add_typer(tasks.app, name="tasks")

@@ -16,24 +16,26 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, Strict, ValidationError
+from pydantic import Field, Strict, ValidationError
 
 from distrl.core.config_errors import ConfigError, Mistake, describe, show
+from distrl.core.config_section import Probability, Section
 from distrl.core.config_sources import Source, from_environment, from_file, from_overrides
+from distrl.core.config_training import (
+    AlgorithmConfig,
+    CollectConfig,
+    EvalConfig,
+    LearnerConfig,
+    PolicyConfig,
+    ReplayConfig,
+    TrainConfig,
+)
 
 NO_ENVIRONMENT: Mapping[str, str] = MappingProxyType({})
 """For runs that must not depend on the environment they start in."""
 
 Names = Mapping[str, Collection[str]]
 NO_NAMES: Names = MappingProxyType({})
-
-Probability = Annotated[float, Field(ge=0, le=1)]
-
-
-class Section(BaseModel):
-    """A table of the configuration: frozen, strict about types, closed to unknown keys."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
 class PhoneConfig(Section):
@@ -84,6 +86,13 @@ class Config(Section):
     tasks: TasksConfig = Field(default=TasksConfig(), description="what is to be done on the phones")
     rewards: RewardsConfig = Field(default=RewardsConfig(), description="what a step earns")
     env: EnvConfig = Field(default=EnvConfig(), description="how an episode is run")
+    policy: PolicyConfig = Field(default=PolicyConfig(), description="the network that acts")
+    algorithm: AlgorithmConfig = Field(default=AlgorithmConfig(), description="how it learns")
+    learner: LearnerConfig = Field(default=LearnerConfig(), description="the optimiser and what an update gets")
+    replay: ReplayConfig = Field(default=ReplayConfig(), description="what is kept to learn from")
+    collect: CollectConfig = Field(default=CollectConfig(), description="how trajectories are collected")
+    train: TrainConfig = Field(default=TrainConfig(), description="how long, and from what")
+    eval: EvalConfig = Field(default=EvalConfig(), description="how progress is measured")
 
 
 def load_config(

@@ -1,15 +1,29 @@
 """The interfaces between the folders. Each is small; runtime/build.py alone knows who implements them.
 
+That of algorithms is in distrl/algorithms/interface.py, since it speaks of tensors.
+
 Devices and environments are asynchronous, so that one event loop can hold hundreds of them and a virtual clock can
 stand in for a real one.
 """
 
 from collections.abc import Mapping, Sequence
+from random import Random
 from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 
-from distrl.core.types import Action, Decision, Observation, Outcome, Step, Task, Trajectory, Verdict, Weights
+from distrl.core.types import (
+    Action,
+    Decision,
+    Observation,
+    Outcome,
+    Situation,
+    Step,
+    Task,
+    Trajectory,
+    Verdict,
+    Weights,
+)
 
 Plain = Mapping[str, Any]
 """JSON-like data: the state of an app as anybody can read it."""
@@ -99,10 +113,20 @@ class Environment(Protocol):
 
 
 class Policy(Protocol):
-    """Decides. (The batched, learning form joins it with the first network.)"""
+    """Decides without a network: one action at a time."""
 
     def act(self, task: Task, observation: Observation) -> Action:
         """One action for one observation."""
+        ...
+
+
+class Decider(Protocol):
+    """A policy that decides for many at once, with weights of some version."""
+
+    def decide(
+        self, situations: Sequence[Situation], rngs: Sequence[Random] | None, snapshot: Any = None
+    ) -> list[Decision]:
+        """One decision each with these weights; the likeliest ones if there are no random numbers."""
         ...
 
 
@@ -122,35 +146,41 @@ class TrajectorySource(Protocol):
         ...
 
 
-class Replay(Protocol):
-    """Keeps trajectories and gives some of them back."""
+class Drawn(Protocol):
+    """A trajectory that replay drew."""
 
-    def add(self, trajectory: Trajectory, priority: float) -> None:
-        """Keep it, and let go of the oldest when full."""
+    @property
+    def id(self) -> str:
+        """Which one."""
         ...
 
-    def sample(self, count: int) -> tuple[Trajectory, ...]:
-        """Some trajectories, the likelier the higher their priority."""
+    @property
+    def probability(self) -> float:
+        """How likely it was to be drawn."""
+        ...
+
+
+class Replay(Protocol):
+    """Keeps trajectories and draws some of them."""
+
+    def add(self, trajectory: Trajectory, priority: float) -> tuple[str, ...]:
+        """Keep it; the ids of the oldest, which were let go of for it."""
+        ...
+
+    def sample(self, count: int, *, newest: int | None = None) -> Sequence[Drawn]:
+        """Draw so many, the likelier the higher their priority; among the newest so many, if said so."""
         ...
 
     def reprioritise(self, priorities: Mapping[str, float]) -> None:
         """New priorities by trajectory id; unknown ids are ignored, since they may be gone."""
         ...
 
+    def get(self, id: str) -> Trajectory:
+        """A trajectory that is kept."""
+        ...
+
     def __len__(self) -> int:
         """How many trajectories are kept."""
-        ...
-
-
-class Algorithm(Protocol):
-    """Turns trajectories into better weights."""
-
-    def update(self, batch: Sequence[Trajectory]) -> Mapping[str, float]:
-        """One optimiser step; returns metrics by name."""
-        ...
-
-    def priorities(self, batch: Sequence[Trajectory]) -> Mapping[str, float]:
-        """How much each trajectory is worth learning from again, by id."""
         ...
 
 

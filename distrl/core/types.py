@@ -221,6 +221,14 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
         return sum(self.rewards.values())
 
 
+class Situation(msgspec.Struct, frozen=True, kw_only=True):
+    """What a policy decides upon: the task, what was done so far, and what the screen shows now."""
+
+    task: Task
+    steps: tuple[Step, ...]
+    observation: Observation
+
+
 class Outcome(enum.StrEnum):
     """How an episode ended."""
 
@@ -254,6 +262,8 @@ class Trajectory(msgspec.Struct, frozen=True, kw_only=True):
     verdict: Verdict
     worker: str
     device: str
+    group: str = ""
+    """Attempts at the same task that were made together share it."""
 
     @property
     def policy_versions(self) -> tuple[int, ...]:

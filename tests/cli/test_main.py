@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from distrl import __version__
+from distrl.core.config import Config
 
 FIVE_MISTAKES = """\
 sede = 1
@@ -38,7 +39,7 @@ def test_five_mistakes_are_all_told_with_their_places_and_exit_status_2(tmp_path
     headline, *told = result.stderr.splitlines()
     assert headline == "error: 5 mistakes in the configuration"
     assert told == [
-        f"{file}:1: sede: unknown key (expected one of seed, phone, tasks, rewards, env, got sede); did you mean seed?",
+        f"{file}:1: sede: unknown key (expected one of {', '.join(Config.model_fields)}, got sede); did you mean seed?",
         f"{file}:3: phone.scale: wrong value (expected less than or equal to 1, got 2.0)",
         f"{file}:4: phone.latency: unknown value (expected one of instant, emulator, slow-emulator, phone, "
         'got "emulater"); did you mean emulator?',

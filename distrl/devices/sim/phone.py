@@ -4,6 +4,7 @@ Actions go in; pictures, elements and plain data come out. It is synchronous, de
 faults are added by the device around it (device.py).
 """
 
+from collections.abc import Hashable
 from typing import Any
 
 import msgspec
@@ -25,6 +26,9 @@ from distrl.devices.sim.variations import loading_view
 
 STEP_S = 1.0
 WAIT_S = 3.0
+MAX_FRESH = 256
+_FRESH: dict[Hashable, tuple[tuple[App, ...], dict[type, str], bytes]] = {}
+"""Snapshots of new phones by apps, seed and variations: making one takes longer than anything else a phone does."""
 
 
 class Phone:
@@ -44,6 +48,20 @@ class Phone:
 
     def wipe(self, *, seed: int, variation_names: tuple[str, ...] = ()) -> None:
         """A new phone of this seed, on its first home screen."""
+        apps = tuple(self.apps.values())
+        key = (*map(id, apps), seed, variation_names)
+        found = _FRESH.get(key)
+        if found is None:
+            self._make(seed, variation_names)
+            # The apps are kept with it, so that their ids cannot come to mean others.
+            found = _FRESH[key] = (apps, self._by_type, self.snapshot())
+            if len(_FRESH) > MAX_FRESH:
+                del _FRESH[next(iter(_FRESH))]
+        self._by_type = found[1]
+        # A round trip checks what apps made against their types, and gives equal phones equal snapshots.
+        self.restore(found[2])
+
+    def _make(self, seed: int, variation_names: tuple[str, ...]) -> None:
         self.system = System(seed=seed, variations=list(variation_names))
         self.states = {app.id: app.fresh(derive_random(seed, app.id)) for app in self.apps.values()}
         self._by_type = {type(state): app_id for app_id, state in self.states.items() if type(state) is not NoState}
@@ -52,8 +70,6 @@ class Phone:
         ), "two apps share a state type"
         self._changed()
         variations.prepare(self)
-        # A round trip checks what apps made against their types, and gives equal phones equal snapshots.
-        self.restore(self.snapshot())
 
     def state_of(self, kind: type) -> Any:
         """The state of this type."""
@@ -103,8 +119,8 @@ class Phone:
     def restore(self, snapshot: bytes) -> None:
         """Back to a snapshot of a phone with the same apps."""
         system, states = msgspec.msgpack.decode(snapshot, type=tuple[System, dict[str, msgspec.Raw]])
-        types = {app_id: type(state) for app_id, state in self.states.items()}
-        self.states = {k: msgspec.msgpack.decode(raw, type=types[k]) for k, raw in states.items()}
+        types = {app_id: kind for kind, app_id in self._by_type.items()}
+        self.states = {k: msgspec.msgpack.decode(raw, type=types.get(k, NoState)) for k, raw in states.items()}
         self.system = system
         self._frame, self._is_settled = None, True
 

@@ -1,0 +1,82 @@
+"""The tables of the configuration that say how a policy is trained; config.py puts them together with the others."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from distrl.core.config_section import Section
+
+Option = bool | int | float | str
+
+
+class PolicyConfig(Section):
+    """The network that acts."""
+
+    kind: Literal["tiny"] = Field(default="tiny", description="which policy")
+    mode: Literal["pixels", "text"] = Field(
+        default="pixels", description="what it sees: crops of the screenshot, or the text of the ui tree"
+    )
+    start: str = Field(
+        default="imitation",
+        min_length=1,
+        description="weights to start from: `imitation` (shipped), `scratch`, or a safetensors file",
+    )
+
+
+class AlgorithmConfig(Section):
+    """How it learns."""
+
+    name: str = Field(default="a_ride", min_length=1, description="name of the algorithm, or module:Class of your own")
+    options: dict[str, Option] = Field(default={}, description="options of the algorithm, see docs/algorithms.md")
+
+
+class LearnerConfig(Section):
+    """The optimiser and how much data an update gets."""
+
+    learning_rate: float = Field(default=3e-4, gt=0, le=1, description="step size of Adam")
+    max_gradient_norm: float = Field(default=1.0, gt=0, description="longest gradient")
+    batch_trajectories: int = Field(default=16, ge=1, le=4096, description="trajectories in an update")
+    fresh_share: float = Field(default=0.0, ge=0, le=1, description="share of each batch taken from the newest ones")
+    new_steps_per_update: float = Field(default=48.0, gt=0, description="steps that have to arrive for each update")
+    warmup_trajectories: int = Field(default=128, ge=1, description="trajectories collected before the first update")
+    publish_every_updates: int = Field(default=2, ge=1, description="updates from one published version to the next")
+
+
+class ReplayConfig(Section):
+    """What is kept to learn from."""
+
+    capacity_steps: int = Field(default=10_000, ge=100, description="steps kept; the oldest trajectories go first")
+
+
+class CollectConfig(Section):
+    """How trajectories are collected."""
+
+    num_devices: int = Field(default=32, ge=1, le=512, description="simulated phones that act at the same time")
+    lag_versions: int = Field(default=0, ge=0, description="act with weights so many versions old")
+    swap_weights_at: Literal["step", "episode"] = Field(
+        default="step", description="when a device takes up new weights: at each step, or when an episode begins"
+    )
+    has_curriculum: bool = Field(
+        default=True, description="draw templates that fail more often, and learn more from surprises"
+    )
+
+
+class TrainConfig(Section):
+    """How long, and from what."""
+
+    mode: Literal["online", "offline", "offline-to-online"] = Field(
+        default="online", description="learn while collecting, from the warm-up alone, or from both in this order"
+    )
+    offline_updates: int = Field(default=500, ge=0, description="updates on the warm-up in the offline modes")
+    num_trajectories: int = Field(default=16_000, ge=1, description="trajectories to collect; the end of a run")
+    max_minutes: float | None = Field(default=None, gt=0, description="longest time to train; no limit if absent")
+
+
+class EvalConfig(Section):
+    """How progress is measured on tasks that were held out."""
+
+    every_trajectories: int = Field(default=2_000, ge=1, description="trajectories between two evaluations")
+    episodes: int = Field(default=128, ge=1, description="episodes of an evaluation")
+    has_sampled: bool = Field(
+        default=True, description="also evaluate with sampled actions, not only with the likeliest ones"
+    )

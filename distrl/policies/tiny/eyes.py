@@ -1,0 +1,301 @@
+"""The eyes: observations in, rows of a table out: for each candidate element what it says and what it looks like.
+
+Two kinds. `PixelEyes` see a crop of the screenshot per element, of which the ui tree gives the box and nothing else.
+`TextEyes` read the ui tree. Either way the words become unit vectors (encoder.py) and everything is kept by content, so
+that what was seen once costs a look-up: most of every screen was seen before. Content is known by 64-bit hashes: the
+pictures themselves would take gigabytes.
+"""
+
+import io
+from collections import OrderedDict
+from collections.abc import Hashable, Sequence
+from typing import Protocol
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+from PIL import Image
+
+from distrl.core.types import Element, Observation, Screen
+from distrl.policies.tiny.encoder import WORD_DIM, WordEncoder, encode_words, hash_word
+from distrl.policies.tiny.reading import Pixels, draw_word, read_words
+from distrl.policies.tiny.words import words_of
+
+MAX_ELEMENTS = 64
+LOOK_WIDTH, LOOK_HEIGHT = 8, 6
+KINDS = 32
+_FLAGS = 6
+_KEPT_SIGHTS = 20_000
+
+Floats = npt.NDArray[np.float32]
+Ids = npt.NDArray[np.int32]
+
+
+class Sight(msgspec.Struct, frozen=True, kw_only=True):
+    """What was seen on one screen. `segments` are the words of all elements in a row; `starts` where each begins."""
+
+    elements: Ids
+    segments: Ids
+    starts: Ids
+    geometry: Floats
+
+
+class Rows:
+    """A table that grows: row 0 is blank."""
+
+    def __init__(self, width: int, dtype: npt.DTypeLike) -> None:
+        self._data = np.zeros((256, width), dtype)
+        self._count = 1
+
+    def add(self, row: npt.NDArray[np.generic]) -> int:
+        """Keep a row; its number."""
+        if self._count == len(self._data):
+            self._data = np.concatenate((self._data, np.zeros_like(self._data)))
+        self._data[self._count] = row
+        self._count += 1
+        return self._count - 1
+
+    @property
+    def data(self) -> npt.NDArray[np.generic]:
+        """All rows so far."""
+        return self._data[: self._count]
+
+
+class Eyes(Protocol):
+    """What turns observations into numbers; `look_dim` is how many say what an element looks like."""
+
+    look_dim: int
+    sharpness: float
+
+    def see(self, observations: Sequence[Observation]) -> list[Sight]:
+        """One sight for each."""
+        ...
+
+    def read(self, instruction: str) -> Ids:
+        """The words of an instruction."""
+        ...
+
+    def vectors(self) -> Floats:
+        """The vectors of all words so far, by id."""
+        ...
+
+    def texts(self, ids: Ids) -> Floats:
+        """The mean vector of the words of each of these elements."""
+        ...
+
+    def looks(self, ids: Ids) -> Floats:
+        """What each of these elements looks like."""
+        ...
+
+    def is_same(self, before: Observation, after: Observation) -> bool:
+        """Whether nothing changed, as far as these eyes can tell."""
+        ...
+
+
+class _Book:
+    """Words and elements by content."""
+
+    def __init__(self, look_dim: int, look_dtype: npt.DTypeLike) -> None:
+        self.word_ids: dict[Hashable, int] = {}
+        self.element_ids: dict[Hashable, int] = {}
+        self.vectors = Rows(WORD_DIM, np.float32)
+        self.texts = Rows(WORD_DIM, np.float32)
+        self.looks = Rows(look_dim, look_dtype)
+        self.segments: list[tuple[int, ...]] = [()]
+        self.sights: OrderedDict[Hashable, Sight] = OrderedDict()
+        self.texts_read: dict[str, Ids] = {}
+
+    def add_element(self, key: Hashable, segments: tuple[int, ...], look: npt.NDArray[np.generic]) -> None:
+        """A new element whose words are known."""
+        rows = self.vectors.data[list(segments)]
+        self.texts.add(rows.mean(axis=0) if segments else np.zeros(WORD_DIM, np.float32))
+        self.element_ids[key] = self.looks.add(look)
+        self.segments.append(segments)
+
+    def sight(self, keys: Sequence[Hashable], elements: Sequence[Element]) -> Sight:
+        """The sight of elements that are all known."""
+        ids = [self.element_ids[key] for key in keys]
+        parts = [self.segments[i] or (0,) for i in ids]
+        starts = np.cumsum([0, *(len(p) for p in parts)])[:-1]
+        boxes = np.array([e.box for e in elements], np.float32).reshape(-1, 4)
+        size = boxes[:, 2:] - boxes[:, :2]
+        return Sight(
+            elements=np.array(ids, np.int32),
+            segments=np.array([s for p in parts for s in p], np.int32),
+            starts=starts.astype(np.int32),
+            geometry=np.concatenate((boxes[:, :2] + size / 2, size), axis=1),
+        )
+
+    def recall(self, key: Hashable) -> Sight | None:
+        """A sight seen before."""
+        sight = self.sights.get(key)
+        if sight is not None:
+            self.sights.move_to_end(key)
+        return sight
+
+    def keep(self, key: Hashable, sight: Sight) -> Sight:
+        """Remember a sight, and forget the one not used for longest."""
+        self.sights[key] = sight
+        if len(self.sights) > _KEPT_SIGHTS:
+            self.sights.popitem(last=False)
+        return sight
+
+
+class TextEyes:
+    """Read the ui tree: text, kind and state of each element."""
+
+    look_dim = KINDS + _FLAGS
+    sharpness = 0.5
+
+    def __init__(self) -> None:
+        self._book = _Book(self.look_dim, np.float32)
+
+    def see(self, observations: Sequence[Observation]) -> list[Sight]:
+        """One sight for each."""
+        return [self._see(o.elements[:MAX_ELEMENTS]) for o in observations]
+
+    def _see(self, elements: tuple[Element, ...]) -> Sight:
+        known = self._book.recall(elements)
+        if known is not None:
+            return known
+        keys: list[Hashable] = []
+        for e in elements:
+            key = (e.text, e.kind, e.enabled, e.clickable, e.checked, e.editable, e.focused)
+            if key not in self._book.element_ids:
+                self._book.add_element(key, tuple(self.read(e.text).tolist()), _look_of(e))
+            keys.append(key)
+        return self._book.keep(elements, self._book.sight(keys, elements))
+
+    def read(self, instruction: str) -> Ids:
+        """The words of an instruction, or of any text."""
+        if instruction in self._book.texts_read:
+            return self._book.texts_read[instruction]
+        words = words_of(instruction)
+        ids = []
+        for index in range(len(words)):
+            word = words[index].casefold()
+            if word not in self._book.word_ids:
+                self._book.word_ids[word] = self._book.vectors.add(hash_word(word))
+            ids.append(self._book.word_ids[word])
+        self._book.texts_read[instruction] = np.array(ids, np.int32)
+        return self._book.texts_read[instruction]
+
+    def vectors(self) -> Floats:
+        """The vectors of all words so far."""
+        return self._book.vectors.data  # type: ignore[return-value]
+
+    def texts(self, ids: Ids) -> Floats:
+        """The mean vector of the words of each element."""
+        return self._book.texts.data[ids]  # type: ignore[return-value]
+
+    def looks(self, ids: Ids) -> Floats:
+        """Kind and state of each element."""
+        return self._book.looks.data[ids]  # type: ignore[return-value]
+
+    def is_same(self, before: Observation, after: Observation) -> bool:
+        """Whether the ui tree is as it was."""
+        return before.elements == after.elements
+
+
+def _look_of(element: Element) -> Floats:
+    look = np.zeros(KINDS + _FLAGS, np.float32)
+    look[sum(element.kind.encode()) % KINDS] = 1.0
+    flags = (element.enabled, element.clickable, element.checked is True, element.checked is False)
+    look[KINDS:] = (*flags, element.editable, element.focused)
+    return look
+
+
+class PixelEyes:
+    """See crops of the screenshot."""
+
+    look_dim = LOOK_WIDTH * LOOK_HEIGHT * 3
+    sharpness = 0.6
+
+    def __init__(self, encoder: WordEncoder) -> None:
+        self._encoder = encoder
+        self._book = _Book(self.look_dim, np.uint8)
+
+    def see(self, observations: Sequence[Observation]) -> list[Sight]:
+        """One sight for each; new words of all of them pass through the encoder together."""
+        made: list[Sight | None] = []
+        waiting: list[tuple[int, Hashable, list[Hashable], tuple[Element, ...]]] = []
+        crops: dict[Hashable, Pixels] = {}
+        for place, observation in enumerate(observations):
+            elements = observation.elements[:MAX_ELEMENTS]
+            key: Hashable = (hash(observation.screen.data), tuple(e.box for e in elements))
+            sight = self._book.recall(key)
+            made.append(sight)
+            if sight is None:
+                keys = self._crop(observation.screen, elements, crops)
+                waiting.append((place, key, keys, elements))
+        self._learn(crops)
+        for place, key, keys, elements in waiting:
+            made[place] = self._book.keep(key, self._book.sight(keys, elements))
+        return [sight for sight in made if sight is not None]
+
+    def _crop(self, screen: Screen, elements: Sequence[Element], crops: dict[Hashable, Pixels]) -> list[Hashable]:
+        """The keys of the crops of a screen; crops that are new are noted."""
+        image = pixels_of(screen)
+        keys: list[Hashable] = []
+        for e in elements:
+            left, top = round(e.box[0] * screen.width), round(e.box[1] * screen.height)
+            right, bottom = round(e.box[2] * screen.width), round(e.box[3] * screen.height)
+            crop = image[top : max(bottom, top + 1), left : max(right, left + 1)]
+            key = (*crop.shape, hash(crop.tobytes()))
+            if key not in self._book.element_ids and key not in crops:
+                crops[key] = crop
+            keys.append(key)
+        return keys
+
+    def _learn(self, crops: dict[Hashable, Pixels]) -> None:
+        pictures = {key: read_words(crop) for key, crop in crops.items()}
+        self._encode([p for found in pictures.values() for p in found])
+        for key, crop in crops.items():
+            segments = tuple(self._book.word_ids[hash(p.tobytes())] for p in pictures[key])
+            self._book.add_element(key, segments, _thumbnail(crop))
+
+    def _encode(self, pictures: Sequence[Pixels]) -> None:
+        by_content = {hash(p.tobytes()): p for p in pictures}
+        new = {key: p for key, p in by_content.items() if key not in self._book.word_ids}
+        if new:
+            for key, vector in zip(new, encode_words(self._encoder, np.stack(list(new.values()))), strict=True):
+                self._book.word_ids[key] = self._book.vectors.add(vector)
+
+    def read(self, instruction: str) -> Ids:
+        """The words of an instruction, drawn as pictures."""
+        if instruction in self._book.texts_read:
+            return self._book.texts_read[instruction]
+        words = words_of(instruction)
+        drawn = [draw_word(words[i]) for i in range(len(words))]
+        self._encode(drawn)
+        self._book.texts_read[instruction] = np.array([self._book.word_ids[hash(p.tobytes())] for p in drawn], np.int32)
+        return self._book.texts_read[instruction]
+
+    def vectors(self) -> Floats:
+        """The vectors of all words so far."""
+        return self._book.vectors.data  # type: ignore[return-value]
+
+    def texts(self, ids: Ids) -> Floats:
+        """The mean vector of the words of each element."""
+        return self._book.texts.data[ids]  # type: ignore[return-value]
+
+    def looks(self, ids: Ids) -> Floats:
+        """A thumbnail of each element, in 0..1."""
+        return self._book.looks.data[ids].astype(np.float32) / 255.0
+
+    def is_same(self, before: Observation, after: Observation) -> bool:
+        """Whether the screen is as it was."""
+        return before.screen == after.screen
+
+
+def pixels_of(screen: Screen) -> Pixels:
+    """The image of a screen as [height, width, 3]."""
+    if screen.encoding == "raw":
+        return np.frombuffer(screen.data, np.uint8).reshape(screen.height, screen.width, 3)
+    with Image.open(io.BytesIO(screen.data)) as image:
+        return np.asarray(image.convert("RGB"))
+
+
+def _thumbnail(crop: Pixels) -> Pixels:
+    small = Image.fromarray(np.ascontiguousarray(crop)).resize((LOOK_WIDTH, LOOK_HEIGHT), Image.Resampling.BOX)
+    return np.asarray(small).ravel()

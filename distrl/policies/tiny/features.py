@@ -1,0 +1,190 @@
+"""What the network is told about one moment: a situation in, arrays out; many of them in, one padded batch out.
+
+What decides is the similarity between each word of the instruction and each element, built in: it makes names that were
+never seen before as good as known ones.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from distrl.core.types import Observation, Situation, Step
+from distrl.policies.tiny.actions import WORD_VERBS, verb_of
+from distrl.policies.tiny.eyes import Eyes, Floats, Ids, Sight
+
+HISTORY = 4
+MATCH_DIM = 6
+PAST_DIM = 4
+"""Columns of `past`: verb + 1, element id, first word + 1, last word + 1; all 0 where there is no past."""
+
+
+class Moment(msgspec.Struct, frozen=True, kw_only=True):
+    """One situation in numbers."""
+
+    words: Ids
+    elements: Ids
+    geometry: Floats
+    match: Floats
+    similarity: Floats
+    past: npt.NDArray[np.int32]
+    is_stuck: Floats
+    progress: float
+
+
+def moments_of(situations: Sequence[Situation], eyes: Eyes) -> list[Moment]:
+    """Many at once, so that what is new on all their screens is looked at together."""
+    sights = eyes.see([s.observation for s in situations])
+    return [_moment(s, sight, eyes) for s, sight in zip(situations, sights, strict=True)]
+
+
+def _moment(situation: Situation, sight: Sight, eyes: Eyes) -> Moment:
+    words = eyes.read(situation.task.instruction)
+    similarity, match = _compare(words, sight, eyes)
+    past, is_stuck = _past(situation.steps[-HISTORY:], situation.observation, eyes)
+    return Moment(
+        words=words,
+        elements=sight.elements,
+        geometry=sight.geometry,
+        match=match,
+        similarity=similarity,
+        past=past,
+        is_stuck=is_stuck,
+        progress=len(situation.steps) / situation.task.max_steps,
+    )
+
+
+def _compare(words: Ids, sight: Sight, eyes: Eyes) -> tuple[Floats, Floats]:
+    """How well each word matches each element [W, E], and what follows for each element [E, MATCH_DIM]."""
+    count = len(sight.elements)
+    if count == 0 or len(words) == 0:
+        return np.zeros((len(words), count), np.float32), np.zeros((count, MATCH_DIM), np.float32)
+    vectors = eyes.vectors()
+    cosine = vectors[words] @ vectors[sight.segments].T
+    sharp = np.clip((cosine - eyes.sharpness) / (0.95 - eyes.sharpness), 0.0, 1.0).astype(np.float32)
+    similarity = np.maximum.reduceat(sharp, sight.starts, axis=1)
+    lengths = np.diff(np.append(sight.starts, len(sight.segments)))
+    covered = np.add.reduceat(sharp.max(axis=0), sight.starts) / lengths
+    following = similarity[1:]
+    pairs = np.minimum(similarity[:-1], following).max(axis=0, initial=0.0)
+    triples = np.minimum(np.minimum(similarity[:-2], similarity[1:-1]), similarity[2:]).max(axis=0, initial=0.0)
+    match = (covered, similarity.max(axis=0), pairs, triples, similarity.sum(axis=0) / 4, lengths / 8)
+    return similarity, np.stack(match, axis=1).astype(np.float32)
+
+
+def _past(steps: Sequence[Step], now: Observation, eyes: Eyes) -> tuple[npt.NDArray[np.int32], Floats]:
+    """The last actions, the newest first, and whether each left the screen as it was."""
+    past = np.zeros((HISTORY, PAST_DIM), np.int32)
+    is_stuck = np.zeros(HISTORY, np.float32)
+    after = now
+    for row, step in enumerate(reversed(steps)):
+        verb, arguments = verb_of(step.decision)
+        past[row, 0] = verb + 1
+        if verb in WORD_VERBS:
+            past[row, 2:] = (arguments[0] + 1, arguments[1] + 1)
+        elif arguments:
+            past[row, 1] = eyes.see([step.observation])[0].elements[arguments[0]]
+        is_stuck[row] = eyes.is_same(step.observation, after)
+        after = step.observation
+    return past, is_stuck
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Batch:
+    """Moments side by side, padded: N moments, W words, E elements, U different elements."""
+
+    word_vectors: Tensor
+    """[N, W, WORD_DIM]"""
+    word_mask: Tensor
+    element_places: Tensor
+    """[N, E]: row of each element among the different ones."""
+    element_mask: Tensor
+    texts: Tensor
+    """[U, WORD_DIM]"""
+    looks: Tensor
+    """[U, look_dim]"""
+    geometry: Tensor
+    match: Tensor
+    similarity: Tensor
+    past: Tensor
+    """[N, HISTORY, PAST_DIM], where elements are places too."""
+    is_stuck: Tensor
+    progress: Tensor
+
+
+def collate(moments: Sequence[Moment], eyes: Eyes) -> Batch:
+    """Put moments side by side."""
+    n = len(moments)
+    num_words = max((len(m.words) for m in moments), default=0) or 1
+    num_elements = max((len(m.elements) for m in moments), default=0) or 1
+    words = np.zeros((n, num_words), np.int32)
+    elements = np.zeros((n, num_elements), np.int32)
+    word_mask, element_mask = np.zeros(words.shape, bool), np.zeros(elements.shape, bool)
+    geometry = np.zeros((n, num_elements, 4), np.float32)
+    match = np.zeros((n, num_elements, MATCH_DIM), np.float32)
+    similarity = np.zeros((n, num_words, num_elements), np.float32)
+    for i, m in enumerate(moments):
+        w, e = len(m.words), len(m.elements)
+        words[i, :w], elements[i, :e] = m.words, m.elements
+        word_mask[i, :w], element_mask[i, :e] = True, True
+        geometry[i, :e], match[i, :e], similarity[i, :w, :e] = m.geometry, m.match, m.similarity
+    past = np.stack([m.past for m in moments])
+    different, places = _different(np.concatenate((elements.ravel(), past[:, :, 1].ravel())))
+    past[:, :, 1] = places[elements.size :].reshape(n, HISTORY)
+    return Batch(
+        word_vectors=_tensor(eyes.vectors()[words]),
+        word_mask=_tensor(word_mask),
+        element_places=_tensor(places[: elements.size].reshape(elements.shape)),
+        element_mask=_tensor(element_mask),
+        texts=_tensor(eyes.texts(different)),
+        looks=_tensor(eyes.looks(different)),
+        geometry=_tensor(geometry),
+        match=_tensor(match),
+        similarity=_tensor(similarity),
+        past=_tensor(past).long(),
+        is_stuck=_tensor(np.stack([m.is_stuck for m in moments])),
+        progress=torch.tensor([m.progress for m in moments]),
+    )
+
+
+def _different(ids: Ids) -> tuple[Ids, npt.NDArray[np.int64]]:
+    """The different ids in the order in which they appear, and where each stands among them.
+
+    Not in the order of their numbers: these depend on what was seen when, and sums on the order of what is summed.
+    """
+    sorted_ids, firsts, places = np.unique(ids, return_index=True, return_inverse=True)
+    order = np.argsort(firsts)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    return sorted_ids[order], rank[places]
+
+
+def _tensor(array: npt.NDArray[np.generic]) -> Tensor:
+    """A copy in memory of torch's own: how numbers are aligned decides in which order they are summed."""
+    return torch.from_numpy(array).clone()
+
+
+def rename(batch: Batch, share: float, generator: torch.Generator) -> Batch:
+    """The same moments with other names: some words and elements say something else, and still match as they did.
+
+    Similarities stay, so what is learned from it is to go by the match rather than by the name. Some elements also look
+    like others: a thumbnail shows a little of the name as well.
+    """
+    words = batch.word_vectors.flatten(0, 1)
+    return replace(
+        batch,
+        word_vectors=_shuffled(words, share, generator).view_as(batch.word_vectors),
+        texts=_shuffled(batch.texts, share, generator),
+        looks=_shuffled(batch.looks, share / 2, generator),
+    )
+
+
+def _shuffled(rows: Tensor, share: float, generator: torch.Generator) -> Tensor:
+    """Rows of which a share was replaced by others of them."""
+    is_other = torch.rand(len(rows), 1, generator=generator) < share
+    others = rows[torch.randint(len(rows), (len(rows),), generator=generator)]
+    return torch.where(is_other, others, rows)

@@ -1,0 +1,227 @@
+"""The tiny policy: situations in, decisions out; and for the learner, recorded trajectories in, probabilities out.
+
+Both ways go through the same features and the same network, so that what the learner recomputes is what acted.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Literal
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call
+
+from distrl.core.errors import UserError
+from distrl.core.types import Decision, Situation, Trajectory
+from distrl.policies.tiny.actions import ELEMENT_VERBS, WORD_VERBS, action_of, tokens_of, verb_of
+from distrl.policies.tiny.encoder import WordEncoder
+from distrl.policies.tiny.eyes import Eyes, PixelEyes, TextEyes
+from distrl.policies.tiny.features import Moment, collate, moments_of, rename
+from distrl.policies.tiny.network import Network, Output, entropy_of, log_probs_of
+from distrl.policies.tiny.words import words_of
+
+Mode = Literal["pixels", "text"]
+Choices = npt.NDArray[np.int64]
+_ROWS_ACTING, _ROWS_LEARNING = 16, 32
+
+
+class TinyModule(nn.Module):
+    """All parameters: the network that learns and, in pixels mode, the frozen eye."""
+
+    def __init__(self, mode: Mode) -> None:
+        super().__init__()
+        self.network = Network(PixelEyes.look_dim if mode == "pixels" else TextEyes.look_dim)
+        self.encoder = WordEncoder().requires_grad_(False) if mode == "pixels" else None
+
+
+class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
+    """The learning parameters at one version, for acting with weights older than the learner's."""
+
+    version: int
+    parameters: dict[str, Tensor]
+
+
+class Renaming(msgspec.Struct, frozen=True, kw_only=True):
+    """Say that some names are others (see `rename`): this share of them, drawn with this generator."""
+
+    share: float
+    generator: torch.Generator
+
+
+class Prepared(msgspec.Struct, frozen=True, kw_only=True):
+    """A trajectory in numbers: T + 1 moments and T choices."""
+
+    moments: tuple[Moment, ...]
+    choices: Choices
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Judgement:
+    """What the network says about states in a row (all trajectories one after another)."""
+
+    log_prob: Tensor
+    entropy: Tensor
+    value_logits: Tensor
+    trajectory_value_logit: Tensor
+
+
+class TinyPolicy:
+    """A network with eyes. `version` is that of its weights."""
+
+    def __init__(self, mode: Mode, *, seed: int = 0) -> None:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            self.module = TinyModule(mode)
+        self.mode = mode
+        self.version = 0
+        self.eyes = _make_eyes(self.module)
+
+    def parameters(self) -> list[nn.Parameter]:
+        """What is trained."""
+        return list(self.module.network.parameters())
+
+    def tensors(self) -> dict[str, Tensor]:
+        """All weights by name, those of the eye included."""
+        return dict(self.module.state_dict())
+
+    def load_tensors(self, tensors: Mapping[str, Tensor]) -> None:
+        """Take over weights; those of the eye may be left out. Nothing changes if they do not fit."""
+        own = self.module.state_dict()
+        wanted = {name for name in own if name.startswith("network.") or name in tensors}
+        missing, unknown = sorted(wanted - set(tensors)), sorted(set(tensors) - set(own))
+        other = sorted(n for n in set(tensors) & set(own) if tensors[n].shape != own[n].shape)
+        if missing or unknown or other:
+            detail = "; ".join(
+                f"{what} {', '.join(names[:3])}{' ...' if len(names) > 3 else ''}"
+                for what, names in (("missing:", missing), ("unknown:", unknown), ("of another shape:", other))
+                if names
+            )
+            raise UserError(f"these weights do not fit a tiny policy in {self.mode} mode ({detail})")
+        if not all(bool(t.isfinite().all()) for t in tensors.values()):
+            raise UserError("these weights contain numbers that are not finite")
+        self.module.load_state_dict(own | dict(tensors))
+        if any(name.startswith("encoder.") for name in tensors):
+            self.eyes = _make_eyes(self.module)
+
+    def snapshot(self) -> Snapshot:
+        """A copy of the weights of now."""
+        parameters = {name: p.detach().clone() for name, p in self.module.network.named_parameters()}
+        return Snapshot(version=self.version, parameters=parameters)
+
+    def decide(
+        self, situations: Sequence[Situation], rngs: Sequence[Random] | None, snapshot: Snapshot | None = None
+    ) -> list[Decision]:
+        """One decision each, drawn with the random numbers of each situation; the likeliest ones without.
+
+        The weights are those of a snapshot, or the policy's own.
+        """
+        moments = moments_of(situations, self.eyes)
+        choices = np.zeros((len(moments), 3), np.int64)
+        token_log_probs = np.zeros((len(moments), 3), np.float32)
+        network, version = self.module.network, self.version if snapshot is None else snapshot.version
+        for rows in _by_size(moments, _ROWS_ACTING):
+            with torch.inference_mode():
+                batch = collate([moments[i] for i in rows], self.eyes)
+                output = network(batch) if snapshot is None else functional_call(network, snapshot.parameters, (batch,))
+                chosen = _choose(output, None if rngs is None else [rngs[i] for i in rows])
+                logs = torch.stack(log_probs_of(output, torch.from_numpy(chosen)), dim=-1)
+            choices[rows], token_log_probs[rows] = chosen, logs.numpy()
+        return [
+            self._decision(situation, choice, logs, version)
+            for situation, choice, logs in zip(situations, choices, token_log_probs, strict=True)
+        ]
+
+    def _decision(self, situation: Situation, choice: Choices, logs: npt.NDArray[np.float32], version: int) -> Decision:
+        verb, *arguments = (int(v) for v in choice)
+        tokens = tokens_of(verb, arguments)
+        token_log_probs = tuple(float(v) for v in logs[: len(tokens)])
+        action = action_of(verb, arguments, situation.observation, words_of(situation.task.instruction))
+        return Decision(
+            action=action,
+            tokens=tokens,
+            token_log_probs=token_log_probs,
+            log_prob=sum(token_log_probs),
+            policy_version=version,
+        )
+
+    def prepare(self, trajectory: Trajectory) -> Prepared:
+        """A trajectory in numbers, once, however often it is learned from."""
+        steps = trajectory.steps
+        situations = [
+            Situation(task=trajectory.task, steps=steps[:t], observation=step.observation)
+            for t, step in enumerate(steps)
+        ]
+        situations.append(Situation(task=trajectory.task, steps=steps, observation=trajectory.final))
+        choices = np.zeros((len(steps), 3), np.int64)
+        for t, step in enumerate(steps):
+            verb, arguments = verb_of(step.decision)
+            choices[t, : 1 + len(arguments)] = (verb, *arguments)
+        return Prepared(moments=tuple(moments_of(situations, self.eyes)), choices=choices)
+
+    def judge(self, moments: Sequence[Moment], choices: Choices, renaming: Renaming | None = None) -> Judgement:
+        """What the network says now about these moments and the choices made in them, with gradients."""
+        groups = _by_size(moments, _ROWS_LEARNING)
+        parts = [self._judge([moments[i] for i in rows], choices[rows], renaming) for rows in groups]
+        back = torch.from_numpy(np.argsort(np.concatenate(groups)))
+        return Judgement(
+            log_prob=torch.cat([p.log_prob for p in parts])[back],
+            entropy=torch.cat([p.entropy for p in parts])[back],
+            value_logits=torch.cat([p.value_logits for p in parts], dim=1)[:, back],
+            trajectory_value_logit=torch.cat([p.trajectory_value_logit for p in parts])[back],
+        )
+
+    def _judge(self, moments: Sequence[Moment], choices: Choices, renaming: Renaming | None) -> Judgement:
+        batch = collate(moments, self.eyes)
+        output = self.module.network(rename(batch, renaming.share, renaming.generator) if renaming else batch)
+        return Judgement(
+            log_prob=torch.stack(log_probs_of(output, torch.from_numpy(choices))).sum(dim=0),
+            entropy=entropy_of(output),
+            value_logits=output.value_logits,
+            trajectory_value_logit=output.trajectory_value_logit,
+        )
+
+
+def _by_size(moments: Sequence[Moment], rows: int) -> list[npt.NDArray[np.int64]]:
+    """Rows to evaluate together: screens alike in size, or each would cost as much as the most crowded one."""
+    order = np.argsort([len(m.elements) for m in moments], kind="stable")
+    return np.array_split(order, math.ceil(len(order) / rows))
+
+
+def _make_eyes(module: TinyModule) -> Eyes:
+    """Eyes that have seen nothing yet: what they remember holds for one encoder only."""
+    return PixelEyes(module.encoder) if module.encoder is not None else TextEyes()
+
+
+def _choose(output: Output, rngs: Sequence[Random] | None) -> Choices:
+    """(verb, first argument, second argument) for each row."""
+    n = len(output.verb)
+    draws = None if rngs is None else np.array([[rng.random() for _ in range(3)] for rng in rngs])
+    choices = np.zeros((n, 3), np.int64)
+    verb_log_probs = output.verb.numpy()
+    choices[:, 0] = _pick(verb_log_probs, None if draws is None else draws[:, 0])
+    tables = {
+        verb: table.numpy()
+        for verb, table in zip((*ELEMENT_VERBS, *WORD_VERBS), (output.tap, output.hold, output.first), strict=True)
+    }
+    for verb, table in tables.items():
+        rows = np.flatnonzero(choices[:, 0] == verb)
+        if len(rows):
+            choices[rows, 1] = _pick(table[rows], None if draws is None else draws[rows, 1])
+    rows = np.flatnonzero(np.isin(choices[:, 0], WORD_VERBS))
+    if len(rows):
+        last = output.last.numpy()[rows, choices[rows, 1]]
+        choices[rows, 2] = _pick(last, None if draws is None else draws[rows, 2])
+    return choices
+
+
+def _pick(log_probs: npt.NDArray[np.float32], draws: npt.NDArray[np.float64] | None) -> npt.NDArray[np.int64]:
+    """One column for each row: the likeliest, or the one that a uniform draw falls on."""
+    if draws is None:
+        return np.asarray(log_probs.argmax(axis=1), np.int64)
+    cumulative = np.exp(log_probs.astype(np.float64)).cumsum(axis=1)
+    return np.asarray((cumulative < draws[:, None] * cumulative[:, -1:]).sum(axis=1), np.int64)

@@ -1,0 +1,178 @@
+"""From pixels to words that can be compared: a crop of the screen in, pictures of its words in one canonical form out.
+
+Nothing here knows letters. Ink is what differs from the background; blank columns and rows separate blocks, lines and
+words; each word is cut to its ink and brought to one height, so that a word looks alike in every size, colour and
+weight. A word of an instruction is drawn once and takes the same form: whether two words are the same is left to the
+encoder.
+"""
+
+from functools import lru_cache
+from itertools import pairwise
+
+import font_roboto
+import numpy as np
+import numpy.typing as npt
+from PIL import Image, ImageDraw, ImageFont
+
+Pixels = npt.NDArray[np.uint8]
+
+HEIGHT, WIDTH = 16, 112
+"""The canonical form of a word; longer ones are squeezed."""
+MAX_SEGMENTS = 24
+_INK = 40
+_BLOCK_GAP = 7
+_CORNER = 8
+_OUTLINE = 3
+_TILE = (16, 40)
+_LINE = 17
+"""No line of text is taller."""
+_WORD_GAPS = (0.24, 0.34)
+_DRAW_PIXELS, _OVERSAMPLING = 11.0, 4
+
+
+def read_words(crop: Pixels) -> list[Pixels]:
+    """The words (and other marks) of a crop, in reading order, each as HEIGHT x WIDTH of ink from 0 to 255."""
+    ink = _ink_of(crop)
+    found: list[tuple[int, int, int, int]] = []
+    _cut_blocks(ink > _INK, 0, 0, found)
+    return [canonical(ink[y0:y1, x0:x1]) for y0, y1, x0, x1 in found[:MAX_SEGMENTS]]
+
+
+def draw_word(text: str, *, pixels: float = _DRAW_PIXELS, weight: str = "Roboto") -> Pixels:
+    """A word of an instruction in canonical form."""
+    return canonical(trim(draw_ink(text, pixels=pixels, weight=weight)))
+
+
+def draw_ink(text: str, *, pixels: float, weight: str, phase: int = 0) -> Pixels:
+    """A text as a phone would show it: drawn large, some sub-pixels to the right, then averaged down."""
+    k = _OVERSAMPLING
+    size = max(round(pixels * k), 1)
+    font = _font(weight, size)
+    width = int(sum(font.getlength(c) for c in text)) + 4 * k + phase
+    drawn = Image.new("L", (-(-width // k) * k, -(-size * 3 // (2 * k)) * k))
+    pen = float(2 * k + phase)
+    draw = ImageDraw.Draw(drawn)
+    for character in text:
+        draw.text((round(pen), size * 1.1), character, fill=255, font=font, anchor="ls")
+        pen += font.getlength(character)
+    return np.asarray(drawn.reduce(k))
+
+
+@lru_cache(maxsize=256)
+def _font(weight: str, size: int) -> ImageFont.FreeTypeFont:
+    return ImageFont.truetype(str(font_roboto.font_files[weight]), size, layout_engine=ImageFont.Layout.BASIC)
+
+
+def _ink_of(crop: Pixels) -> Pixels:
+    """How far each pixel is from the background around it, stretched to 0..255, without outlines and corners."""
+    grey = (crop.astype(np.int32) @ np.array((77, 151, 28), np.int32) >> 8).astype(np.int16)
+    ink = np.abs(grey - _background(grey))
+    top = int(ink.max(initial=0))
+    if top < 24:
+        return np.zeros(grey.shape, np.uint8)
+    stretched: Pixels = (ink.astype(np.int32) * 255 // top).astype(np.uint8)
+    _clear_outline(stretched)
+    return stretched
+
+
+def _background(grey: npt.NDArray[np.int16]) -> npt.NDArray[np.int16]:
+    """The median of each tile: text covers less than half of what is around it; a wallpaper changes slowly."""
+    height, width = grey.shape
+    rows, columns = max(round(height / _TILE[0]), 1), max(round(width / _TILE[1]), 1)
+    if rows == columns == 1:
+        return np.full_like(grey, _median(grey))
+    tall, wide = -(-height // rows), -(-width // columns)
+    padded = np.pad(grey, ((0, rows * tall - height), (0, columns * wide - width)), mode="edge")
+    tiles = padded.reshape(rows, tall, columns, wide).transpose(0, 2, 1, 3).reshape(rows, columns, -1)
+    medians = np.partition(tiles, tiles.shape[2] // 2, axis=2)[:, :, tiles.shape[2] // 2]
+    return medians.repeat(tall, axis=0).repeat(wide, axis=1)[:height, :width]
+
+
+def _median(grey: npt.NDArray[np.int16]) -> int:
+    flat = grey.ravel()
+    return int(np.partition(flat, len(flat) // 2)[len(flat) // 2])
+
+
+def _clear_outline(ink: Pixels) -> None:
+    """The frame of a card or field, and what shines through at round corners, are not text."""
+    for view in (ink, ink[::-1], ink.T, ink.T[::-1]):
+        edge = view[:_OUTLINE]
+        lines = np.flatnonzero((edge > _INK).mean(axis=1) > 0.6)
+        if len(lines) and len(view) > 4 * _OUTLINE:
+            edge[: lines[-1] + 1] = 0
+    size = min(*ink.shape, 4 * _CORNER) // 4
+    for rows in (slice(0, size), slice(-size, None)):
+        for columns in (slice(0, size), slice(-size, None)):
+            corner = ink[rows, columns]
+            if size and (corner > _INK).any() and (corner > _INK).mean() < 0.9:
+                corner[:] = 0
+
+
+def _any(marks: npt.NDArray[np.bool_], axis: int) -> npt.NDArray[np.bool_]:
+    return np.logical_or.reduce(marks, axis=axis)  # type: ignore[no-any-return]
+
+
+def _runs(filled: npt.NDArray[np.bool_], gap: int) -> list[tuple[int, int]]:
+    """The stretches of True, where up to `gap - 1` False in between do not count."""
+    where = np.flatnonzero(filled)
+    if len(where) == 0:
+        return []
+    breaks = np.flatnonzero(np.diff(where) > gap)
+    starts = where[np.concatenate(([0], breaks + 1))]
+    ends = where[np.concatenate((breaks, [len(where) - 1]))] + 1
+    return list(zip(starts.tolist(), ends.tolist(), strict=True))
+
+
+def _cut_blocks(ink: npt.NDArray[np.bool_], top: int, left: int, found: list[tuple[int, int, int, int]]) -> None:
+    """Lines first; what is taller than one is cut into columns (a picture beside text), then at its thinnest rows."""
+    for y0, y1 in _runs(_any(ink, 1), 1):
+        if y1 - y0 < 3:
+            continue
+        band = ink[y0:y1]
+        if y1 - y0 <= _LINE:
+            _cut_words(band, top + y0, left, found)
+            continue
+        columns = _runs(_any(band, 0), _BLOCK_GAP)
+        if len(columns) > 1:
+            for x0, x1 in columns:
+                _cut_blocks(band[:, x0:x1], top + y0, left + x0, found)
+        else:
+            for line0, line1 in _lines(band):
+                _cut_words(band[line0:line1], top + y0 + line0, left, found)
+
+
+def _lines(block: npt.NDArray[np.bool_]) -> list[tuple[int, int]]:
+    """Lines that touch: a few descenders reach into the next one, so rows with little ink count as blank."""
+    counts = block.sum(axis=1)
+    lines = [run for run in _runs(counts > 0.15 * counts.max(), 1) if run[1] - run[0] >= 3]
+    edges = [0, *((a[1] + b[0] + 1) // 2 for a, b in pairwise(lines)), len(block)]
+    return list(pairwise(edges))
+
+
+def _cut_words(line: npt.NDArray[np.bool_], top: int, left: int, found: list[tuple[int, int, int, int]]) -> None:
+    """Words are cut twice, at narrow and at wide gaps: digits stand far apart, small words close together."""
+    columns = _any(line, 0)
+    runs = [run for share in _WORD_GAPS for run in _runs(columns, max(2, int(line.shape[0] * share)))]
+    for x0, x1 in sorted(dict.fromkeys(runs)):
+        rows = np.flatnonzero(line[:, x0:x1].any(axis=1))
+        found.append((top + int(rows[0]), top + int(rows[-1]) + 1, left + x0, left + x1))
+
+
+def trim(ink: Pixels) -> Pixels:
+    """Without the blank rows and columns around it."""
+    marks = ink > _INK
+    rows, columns = np.flatnonzero(marks.any(axis=1)), np.flatnonzero(marks.any(axis=0))
+    if len(rows) == 0:
+        return ink[:1, :1]
+    return ink[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
+
+
+def canonical(ink: Pixels) -> Pixels:
+    """Brought to the canonical height, squeezed if too wide, blank to the right."""
+    height, width = ink.shape
+    wide = min(max(round(width * HEIGHT / height), 1), WIDTH)
+    made = np.zeros((HEIGHT, WIDTH), np.uint8)
+    made[:, :wide] = np.asarray(
+        Image.fromarray(np.ascontiguousarray(ink)).resize((wide, HEIGHT), Image.Resampling.BILINEAR)
+    )
+    return made

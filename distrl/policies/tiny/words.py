@@ -1,0 +1,45 @@
+"""The words of an instruction: text in, words with their places out, so that a span of them can be typed verbatim.
+
+A word is what stands between blanks, without the punctuation around it: "9:30," is `9:30`, "(Ana)" is `Ana`. What is
+typed is the instruction from the first letter of the first word to the last letter of the last one.
+"""
+
+import re
+from functools import lru_cache
+
+import msgspec
+
+MAX_WORDS = 32
+_EDGE = "\"'()[]{}<>,.;:!?\u201c\u201d\u2018\u2019\u00ab\u00bb\u2026"
+_BLANKS = re.compile(r"\S+")
+
+
+class Words(msgspec.Struct, frozen=True, kw_only=True):
+    """An instruction cut into words; `starts` and `ends` are places in `text`."""
+
+    text: str
+    starts: tuple[int, ...]
+    ends: tuple[int, ...]
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def __getitem__(self, index: int) -> str:
+        return self.text[self.starts[index] : self.ends[index]]
+
+    def span(self, first: int, last: int) -> str:
+        """The text from one word to another, both included."""
+        return self.text[self.starts[first] : self.ends[last]]
+
+
+@lru_cache(maxsize=4096)
+def words_of(text: str) -> Words:
+    """The words of a text, at most 32 of them."""
+    places = []
+    for found in _BLANKS.finditer(text):
+        chunk = found.group()
+        start = found.start() + len(chunk) - len(chunk.lstrip(_EDGE))
+        end = found.end() - (len(chunk) - len(chunk.rstrip(_EDGE)))
+        places.append((start, end) if start < end else found.span())
+    starts, ends = zip(*places[:MAX_WORDS], strict=True) if places else ((), ())
+    return Words(text=text, starts=starts, ends=ends)

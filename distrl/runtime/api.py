@@ -1,0 +1,148 @@
+"""The Python interface: train, evaluate, make_policy. `import distrl` offers them without importing torch first.
+
+    result = distrl.train({"policy": {"mode": "text"}, "train": {"max_minutes": 5.0}}, run_dir="runs/mine")
+    report = distrl.evaluate(result.policy, suite="general")
+
+Mistakes in a configuration or a name are `UserError`s, which are `ValueError`s, and name everything that is wrong.
+"""
+
+import re
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from distrl.core.config import Config, config_of, load_config
+from distrl.core.errors import UserError
+from distrl.core.types import Trajectory
+from distrl.policies.tiny.policy import Mode, TinyPolicy
+from distrl.runtime.build import KNOWN_NAMES
+from distrl.runtime.evaluation import Report, choose_episodes, summarise
+from distrl.runtime.players import Player, make_player, play_tasks
+from distrl.runtime.run_directory import RunDirectory
+from distrl.runtime.trained import read_run
+from distrl.runtime.training import EVALUATION_SEED, Listener, Training
+from distrl.tasks.book import load_tasks
+
+__all__ = ["Report", "TrainResult", "evaluate", "make_policy", "train"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainResult:
+    """What came of a run. `curve` has a row for each evaluation on held-out tasks, that of the start first."""
+
+    curve: list[dict[str, Any]]
+    policy: TinyPolicy
+    start: TinyPolicy
+    """The policy as it was before anything was learned."""
+    run_dir: Path | None
+    config: Config
+
+
+class ReadyTraining:
+    """A run about to start: the configuration has proved to be usable and the directory is open."""
+
+    def __init__(self, config: Config, run_dir: Path | None, listener: Listener) -> None:
+        self._config = config
+        self._run = None if run_dir is None else RunDirectory(run_dir)
+        # Everything that can be wrong with the configuration shows here, before the directory is made.
+        self._training = Training(config, self._run, listener=listener)
+        self._start = _copy_of(self._training.policy)
+        if self._run is not None:
+            self._run.open(config)
+
+    def run(self) -> TrainResult:
+        """Train to the end, from the newest checkpoint if there is one."""
+        try:
+            self._training.run()
+        finally:
+            if self._run is not None:
+                self._run.close()
+        return TrainResult(
+            curve=self._training.curve,
+            policy=self._training.policy,
+            start=self._start,
+            run_dir=None if self._run is None else self._run.path,
+            config=self._config,
+        )
+
+
+def train(
+    config: Config | Mapping[str, Any] | str | Path,
+    run_dir: str | Path | None = None,
+    *,
+    listener: Listener = lambda progress: None,
+) -> TrainResult:
+    """Train to the end, or go on with the run in `run_dir`; without a directory nothing is written.
+
+    `config` is a configuration, its tables (`{"train": {"max_minutes": 5.0}}`) or a TOML file.
+    """
+    return ReadyTraining(_config_of(config), None if run_dir is None else Path(run_dir), listener).run()
+
+
+def evaluate(
+    policy: Player | str | Path,
+    *,
+    suite: str | None = None,
+    split: str = "test",
+    episodes: int | None = None,
+    seed: int = EVALUATION_SEED,
+    mode: Mode | None = None,
+    is_sampled: bool = False,
+    config: Config | None = None,
+    on_episode: Callable[[Trajectory], None] = lambda trajectory: None,
+) -> Report:
+    """How often a policy solves tasks; equal arguments give equal reports.
+
+    A policy is an object with `decide`, or a name or path as for `make_policy`. What is not given (suite, episodes, the
+    phones) is as in the run that the policy comes from, or as configured by default. With nothing given, a run's last
+    evaluation comes out again.
+    """
+    settings = config or _config_for(policy)
+    name = suite or settings.tasks.suite
+    count = settings.eval.episodes if episodes is None else episodes
+    if count < 1:
+        raise UserError(f"at least one episode has to be played, not {count}")
+    tasks = choose_episodes(load_tasks(name, split), count, seed)
+    player = make_player(policy, mode=mode, suite=name) if isinstance(policy, str | Path) else policy
+    settings = settings.model_copy(update={"seed": seed})
+    return summarise(play_tasks(player, tasks, settings, is_greedy=not is_sampled, on_episode=on_episode))
+
+
+def make_policy(source: str | Path, *, mode: Mode | None = None, suite: str = "general") -> Player:
+    """A policy: `expert`, `random`, `idle`, `imitation` (of a suite), a run directory, an export or a weights file."""
+    return make_player(source, mode=mode, suite=suite)
+
+
+def new_run_dir(config: Config, *, now_s: float, parent: Path = Path("runs")) -> Path:
+    """A directory for a new run, named for when it began and what it is; one that is not there yet."""
+    moment = time.strftime("%Y%m%d-%H%M%S", time.localtime(now_s))
+    algorithm = re.sub(r"[^A-Za-z0-9_]+", "-", config.algorithm.name)
+    name = f"{moment}-{config.tasks.suite}-{algorithm}-s{config.seed}"
+    path, count = parent / name, 1
+    while path.exists():
+        count += 1
+        path = parent / f"{name}-{count}"
+    return path
+
+
+def _config_of(config: Config | Mapping[str, Any] | str | Path) -> Config:
+    if isinstance(config, Config):
+        return config
+    if isinstance(config, Mapping):
+        return config_of(config, KNOWN_NAMES)
+    return load_config(Path(config), names=KNOWN_NAMES)
+
+
+def _config_for(policy: Player | str | Path) -> Config:
+    """The configuration of the run that a policy is named by, or the default one."""
+    if isinstance(policy, str | Path) and (Path(policy) / "config.toml").is_file():
+        return read_run(Path(policy)).config
+    return Config()
+
+
+def _copy_of(policy: TinyPolicy) -> TinyPolicy:
+    copy = TinyPolicy(policy.mode)
+    copy.load_tensors({name: tensor.clone() for name, tensor in policy.tensors().items()})
+    return copy

@@ -1,0 +1,105 @@
+"""Which task next: outcomes in, tasks out.
+
+By default a template that is solved most of the time is drawn less often, so that time goes where something is left to
+learn; and what came unexpectedly counts more in replay. Both can be switched off; all algorithms have them alike.
+"""
+
+from collections.abc import Sequence
+from random import Random
+from typing import Any, Protocol
+
+import msgspec
+
+from distrl.core.types import Task, Trajectory
+
+SURPRISE_FLOOR = 0.02
+
+
+class Assignment(msgspec.Struct, frozen=True, kw_only=True):
+    """One attempt to make. Attempts of the same group are compared with each other."""
+
+    task: Task
+    group: str
+
+
+class TaskSource(Protocol):
+    """Where a worker gets its next task from."""
+
+    def next(self) -> Assignment | None:
+        """The next attempt, or None when there is nothing left to do."""
+        ...
+
+
+class FixedTasks:
+    """Each task once: what an evaluation does."""
+
+    def __init__(self, tasks: Sequence[Task]) -> None:
+        self._left = list(reversed(tasks))
+
+    def next(self) -> Assignment | None:
+        """The next one in order."""
+        return Assignment(task=self._left.pop(), group="") if self._left else None
+
+
+class Curriculum:
+    """Tasks of all templates, drawn by how often they are solved: accepted with probability 1.15 - success."""
+
+    def __init__(
+        self, tasks: Sequence[Task], rng: Random, *, is_adaptive: bool = True, group_size: int = 1, decay: float = 0.97
+    ) -> None:
+        self._tasks = tuple(tasks)
+        self._rng = rng
+        self._is_adaptive = is_adaptive
+        self._group_size = group_size
+        self._decay = decay
+        self._success: dict[str, float] = {}
+        self._group: list[Assignment] = []
+        self._num_groups = 0
+
+    def next(self) -> Assignment:
+        """The next attempt; there is always one."""
+        if not self._group:
+            task = self._draw()
+            self._num_groups += 1
+            self._group = [
+                Assignment(task=task, group=f"{self._num_groups}" if self._group_size > 1 else "")
+            ] * self._group_size
+        return self._group.pop()
+
+    def _draw(self) -> Task:
+        while True:
+            task = self._rng.choice(self._tasks)
+            if not self._is_adaptive or self._rng.random() < 1.15 - self.success_of(task.template):
+                return task
+
+    def success_of(self, template: str) -> float:
+        """How often this template was solved lately; unknown ones count as half."""
+        return self._success.get(template, 0.5)
+
+    def record(self, trajectory: Trajectory, *, is_success: bool) -> None:
+        """Learn from an outcome."""
+        template = trajectory.task.template
+        before = self.success_of(template)
+        self._success[template] = self._decay * before + (1 - self._decay) * is_success
+
+    def surprise(self, template: str, *, is_success: bool) -> float:
+        """How unexpected an outcome was: a factor of the trajectory's priority."""
+        return SURPRISE_FLOOR + abs(is_success - self.success_of(template)) if self._is_adaptive else 1.0
+
+    def state(self) -> dict[str, Any]:
+        """Everything, as plain data."""
+        return {
+            "success": self._success,
+            "group": [[a.task.id, a.group] for a in self._group],
+            "num_groups": self._num_groups,
+            "rng": self._rng.getstate(),
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on where `state` was taken."""
+        by_id = {task.id: task for task in self._tasks}
+        version, internal, gauss = state["rng"]
+        self._rng.setstate((version, tuple(internal), gauss))
+        self._success = dict(state["success"])
+        self._group = [Assignment(task=by_id[task_id], group=group) for task_id, group in state["group"]]
+        self._num_groups = state["num_groups"]

@@ -1,0 +1,269 @@
+"""Export: a trained run in; a directory that others can open out.
+
+`hf` has the layout of a model on the Hugging Face Hub: model.safetensors, config.json, a model card. `onnx` is the
+network as one graph, from the tensors of a `Batch` to log-probabilities and values; it is written only after
+onnxruntime has said the same as torch about real screens.
+"""
+
+import contextlib
+import shutil
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+import torch
+from safetensors import safe_open
+from torch import Tensor, nn
+
+from distrl import __version__
+from distrl.core.errors import DistrlError, UnknownNameError, UserError
+from distrl.policies.tiny.actions import Verb
+from distrl.policies.tiny.encoder import WORD_DIM
+from distrl.policies.tiny.eyes import MAX_ELEMENTS
+from distrl.policies.tiny.features import HISTORY, Batch, Moment, collate
+from distrl.policies.tiny.network import BLOCKED, SIMILARITY_SCALES, Network, Output
+from distrl.policies.tiny.policy import TinyPolicy
+from distrl.policies.tiny.words import MAX_WORDS
+from distrl.runtime.demonstrations import demonstrate
+from distrl.runtime.report import Score, summarise_run
+from distrl.runtime.tensors import pack_tensors
+from distrl.runtime.trained import WEIGHTS, TrainedRun
+from distrl.tasks.book import load_tasks
+
+Format = Literal["hf", "onnx"]
+TOLERANCE = 1e-4
+OPSET = 17
+INPUTS = tuple(field.name for field in fields(Batch))
+OUTPUTS = tuple(field.name for field in fields(Output))
+_MOMENTS = {0: "moments"}
+_WORDS = {0: "moments", 1: "words"}
+_ELEMENTS = {0: "moments", 1: "elements"}
+AXES: Mapping[str, Mapping[int, str]] = {
+    "word_vectors": _WORDS,
+    "word_mask": _WORDS,
+    "element_places": _ELEMENTS,
+    "element_mask": _ELEMENTS,
+    "texts": {0: "different_elements"},
+    "looks": {0: "different_elements"},
+    "geometry": _ELEMENTS,
+    "match": _ELEMENTS,
+    "similarity": _WORDS | {2: "elements"},
+    "tap": _ELEMENTS,
+    "hold": _ELEMENTS,
+    "first": _WORDS,
+    "last": _WORDS | {2: "words"},
+    "value_logits": {1: "moments"},
+}
+"""The axes of inputs and outputs that may have any length; of what is not named here it is the first."""
+
+
+class ExportError(DistrlError):
+    """The exported network does not say what ours says."""
+
+
+def export_run(run: TrainedRun, to: str, out: Path) -> list[str]:
+    """Write a run's policy to a new directory; the names of its files. The directory appears whole or not at all."""
+    writers: dict[str, Callable[[TrainedRun, TinyPolicy, Path], None]] = {"hf": _write_hf, "onnx": _write_onnx}
+    if to not in writers:
+        raise UnknownNameError("format", to, writers)
+    if out.exists() and not (out.is_dir() and not any(out.iterdir())):
+        raise UserError(f"{out} is there already; choose another --out, or remove it")
+    policy = run.load_policy()
+    aside = out.with_name(f".{out.name}.aside")
+    try:
+        shutil.rmtree(aside, ignore_errors=True)
+        aside.mkdir(parents=True)
+        writers[to](run, policy, aside)
+        if out.exists():
+            out.rmdir()
+        aside.rename(out)
+    except OSError as error:
+        raise UserError(f"{out}: cannot be written ({error.strerror or error})") from error
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+    return sorted(path.name for path in out.iterdir())
+
+
+def describe(run: TrainedRun, policy: TinyPolicy) -> dict[str, Any]:
+    """What config.json says: the architecture, its sizes, and where the weights come from."""
+    network = policy.module.network
+    return {
+        "model_type": "distrl-tiny",
+        "architectures": ["TinyPolicy"],
+        "distrl_version": __version__,
+        "mode": policy.mode,
+        "policy_version": int(_metadata(run.path / WEIGHTS).get("version", 0)),
+        "width": network.norm.normalized_shape[0],
+        "num_layers": len(network.layers),
+        "similarity_scales": list(SIMILARITY_SCALES),
+        "word_dim": WORD_DIM,
+        "look_dim": policy.eyes.look_dim,
+        "max_words": MAX_WORDS,
+        "max_elements": MAX_ELEMENTS,
+        "history": HISTORY,
+        "verbs": [verb.name for verb in Verb],
+        "num_parameters": sum(tensor.numel() for tensor in policy.tensors().values()),
+        "trained_with": {
+            "suite": run.config.tasks.suite,
+            "algorithm": run.config.algorithm.name,
+            "seed": run.config.seed,
+            "trajectories": run.curve[-1]["trajectories"] if run.curve else 0,
+        },
+    }
+
+
+def _metadata(path: Path) -> dict[str, str]:
+    with safe_open(path, framework="pt") as file:
+        return dict(file.metadata() or {})
+
+
+def _write_json(path: Path, data: Any) -> None:
+    path.write_bytes(msgspec.json.format(msgspec.json.encode(data), indent=2) + b"\n")
+
+
+# ---------------------------------------------------------------- Hugging Face
+
+
+def _write_hf(run: TrainedRun, policy: TinyPolicy, directory: Path) -> None:
+    config = describe(run, policy)
+    metadata = {"format": "pt", "distrl": __version__, "version": str(config["policy_version"])}
+    (directory / "model.safetensors").write_bytes(pack_tensors(policy.tensors(), metadata))
+    _write_json(directory / "config.json", config)
+    (directory / "README.md").write_text(model_card(run, config), encoding="utf-8")
+
+
+def model_card(run: TrainedRun, config: Mapping[str, Any]) -> str:
+    """What a person reads first."""
+    sees = "crops of the screenshot" if config["mode"] == "pixels" else "the text of the ui tree"
+    lines = [
+        *("---", "license: apache-2.0", "library_name: distrl", "pipeline_tag: reinforcement-learning"),
+        *("tags:", "- reinforcement-learning", "- phone-agent", "- distrl", "---", ""),
+        f"# distrl tiny policy: {run.config.tasks.suite}, {config['mode']} mode",
+        "",
+        f"A small network ({config['num_parameters']:,} numbers) that operates the built-in phone of distrl "
+        f"{__version__}. It is shown an instruction and {sees}, and taps, swipes or types. Trained with "
+        f"`{run.config.algorithm.name}` on the suite `{run.config.tasks.suite}`, seed {run.config.seed}.",
+        "",
+        *_measured(run),
+        "## Use",
+        "",
+        *("```python", "import distrl", "", 'policy = distrl.make_policy("path/to/this/directory")'),
+        *(f'report = distrl.evaluate(policy, suite="{run.config.tasks.suite}")', "```", ""),
+        "It knows the simulated phone only. It has learned nothing about real devices, and nothing keeps it from doing "
+        "what an instruction does not say.",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _measured(run: TrainedRun) -> list[str]:
+    """The run's own evaluations; nothing if there are none."""
+    if not run.curve:
+        return []
+    summary = summarise_run(run.curve, run.config)
+
+    def row(name: str, score: Score) -> str:
+        sampled = "" if score.sampled_success is None else f"{score.sampled_success:.1%}"
+        return f"| {name} | {score.success:.1%} ({score.low:.1%} to {score.high:.1%}) | {sampled} |"
+
+    return [
+        "## Measured",
+        "",
+        f"Success on {summary.episodes} held-out episodes of `{summary.suite}`, with Wilson's 95 % interval:",
+        "",
+        *("| | likeliest actions | sampled actions |", "|---|---|---|"),
+        row("before training", summary.start),
+        row(f"after {summary.trajectories:,} trajectories", summary.end),
+        "",
+    ]
+
+
+# ---------------------------------------------------------------- ONNX
+
+
+class _Flat(nn.Module):
+    """The network with plain tensors at both ends."""
+
+    def __init__(self, network: Network) -> None:
+        super().__init__()
+        self.network = network
+
+    def forward(self, *tensors: Tensor) -> tuple[Tensor, ...]:
+        output = self.network(Batch(**dict(zip(INPUTS, tensors, strict=True))))
+        return tuple(getattr(output, name) for name in OUTPUTS)
+
+
+def _write_onnx(run: TrainedRun, policy: TinyPolicy, directory: Path) -> None:
+    moments = _real_moments(run, policy)
+    flat = _Flat(policy.module.network).eval()
+    with _silence():
+        # By tracing, which takes half a second where torch.export takes half a minute; what is relied on is the check.
+        torch.onnx.export(
+            flat,
+            _tensors(policy, moments[: len(moments) // 2]),
+            str(directory / "model.onnx"),
+            dynamo=False,
+            opset_version=OPSET,
+            dynamic_axes={name: dict(AXES.get(name, _MOMENTS)) for name in (*INPUTS, *OUTPUTS)},
+            input_names=list(INPUTS),
+            output_names=list(OUTPUTS),
+        )
+    difference = _check(directory / "model.onnx", flat, policy, moments)
+    graph = {"inputs": list(INPUTS), "outputs": list(OUTPUTS), "opset": OPSET, "largest_difference": difference}
+    _write_json(directory / "config.json", describe(run, policy) | {"onnx": graph})
+
+
+def _real_moments(run: TrainedRun, policy: TinyPolicy) -> list[Moment]:
+    """Situations of a few episodes: screens with few and with many elements, short and long instructions."""
+    shown = demonstrate(load_tasks(run.config.tasks.suite, "test")[:3], noise=0.2, seed=0)
+    return [moment for trajectory in shown for moment in policy.prepare(trajectory).moments]
+
+
+def _tensors(policy: TinyPolicy, moments: Sequence[Moment]) -> tuple[Tensor, ...]:
+    batch = collate(moments, policy.eyes)
+    return tuple(getattr(batch, name) for name in INPUTS)
+
+
+def _check(path: Path, flat: _Flat, policy: TinyPolicy, moments: Sequence[Moment]) -> float:
+    """The largest difference between onnxruntime and torch, one moment, some and all at a time; at most 1e-4."""
+    import onnxruntime
+
+    session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    worst = 0.0
+    for count in (1, 2, len(moments)):
+        tensors = _tensors(policy, moments[-count:])
+        said = session.run(list(OUTPUTS), dict(zip(INPUTS, (t.numpy() for t in tensors), strict=True)))
+        with torch.inference_mode():
+            expected = [tensor.numpy() for tensor in flat(*tensors)]
+        for name, ours, theirs in zip(OUTPUTS, expected, said, strict=True):
+            difference = largest_difference(ours, theirs)
+            if not difference <= TOLERANCE:
+                raise ExportError(
+                    f"onnxruntime and torch differ by {difference:.2g} in `{name}` (at most {TOLERANCE} is allowed); "
+                    "nothing was written"
+                )
+            worst = max(worst, difference)
+    return worst
+
+
+def largest_difference(ours: npt.NDArray[np.float32], theirs: npt.NDArray[np.float32]) -> float:
+    """How far apart two results are where something is possible; infinitely, if they disagree about where that is."""
+    if ours.shape != theirs.shape:
+        return float("inf")
+    is_open = ours > BLOCKED / 2
+    if not np.array_equal(is_open, theirs > BLOCKED / 2):
+        return float("inf")
+    return float(np.abs(ours - theirs)[is_open].max(initial=0.0))
+
+
+@contextlib.contextmanager
+def _silence() -> Iterator[None]:
+    """Without the warnings that tracing gives about every shape it has seen: the check tries others."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield

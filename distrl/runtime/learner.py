@@ -1,0 +1,304 @@
+"""The learner: trajectories in, better weights out.
+
+    receive -> prepare -> replay -> sample -> evaluate -> loss -> step -> re-prioritise -> publish
+
+It owns the network, the optimiser and replay. The algorithm is mathematics that it calls; the policy turns recorded
+trajectories into what the network says about them now. A loss or gradient that is not finite changes nothing.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+import msgspec
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from distrl.algorithms import Algorithm, Batch, Evaluation
+from distrl.core.errors import DistrlError
+from distrl.core.interfaces import Replay
+from distrl.core.types import Invalid, Outcome, Trajectory
+from distrl.runtime.curriculum import Curriculum
+
+MAX_BAD_UPDATES = 10
+_COUNTERS = (
+    "num_received",
+    "num_untrainable",
+    "num_updates",
+    "num_bad_updates",
+    "_bad_in_a_row",
+    "_credit",
+    "_highest_priority",
+)
+
+
+class Trainable(Protocol):
+    """A policy that can be trained: it evaluates what was recorded, with gradients."""
+
+    version: int
+
+    def parameters(self) -> list[nn.Parameter]:
+        """What is trained."""
+        ...
+
+    def prepare(self, trajectory: Trajectory) -> Any:
+        """A trajectory in the policy's own numbers; has `moments` (T + 1) and `choices` (T)."""
+        ...
+
+    def judge(self, moments: Sequence[Any], choices: Any) -> Any:
+        """log-probabilities, entropies and values of moments in a row."""
+        ...
+
+
+class RestorableReplay(Replay, Protocol):
+    """A replay that says what it keeps."""
+
+    def ids(self) -> tuple[str, ...]:
+        """All of them, the oldest first."""
+        ...
+
+    def state(self) -> bytes:
+        """Everything, to go on from."""
+        ...
+
+    def restore(self, data: bytes) -> None:
+        """Go on from a state."""
+        ...
+
+
+class DivergedError(DistrlError):
+    """Training produced nothing but non-finite numbers for a while."""
+
+
+class LearnerOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How the learner learns."""
+
+    learning_rate: float = 3e-4
+    max_gradient_norm: float = 1.0
+    batch_trajectories: int = 32
+    fresh_share: float = 0.0
+    """Share of each batch that is the newest there is, whatever its priority."""
+    new_steps_per_update: float = 64.0
+    warmup_trajectories: int = 128
+    publish_every_updates: int = 4
+
+
+class _Kept(msgspec.Struct, frozen=True, kw_only=True):
+    """A trajectory as the learner uses it."""
+
+    prepared: Any
+    rewards: Any
+    log_probs: Any
+    is_invalid: Any
+    is_terminal: bool
+    is_success: bool
+    template: str
+    group: str
+
+
+class Learner:
+    """Trains one policy with one algorithm on what arrives."""
+
+    def __init__(
+        self,
+        policy: Trainable,
+        algorithm: Algorithm,
+        replay: RestorableReplay,
+        curriculum: Curriculum,
+        options: LearnerOptions,
+    ) -> None:
+        self.policy = policy
+        self.algorithm = algorithm
+        self.replay = replay
+        self.options = options
+        self.optimiser = torch.optim.Adam(policy.parameters(), lr=options.learning_rate)
+        self._curriculum = curriculum
+        self._kept: dict[str, _Kept] = {}
+        self._groups: dict[str, list[bool]] = {}
+        self.num_received = 0
+        self.num_untrainable = 0
+        self.num_updates = 0
+        self.num_bad_updates = 0
+        self._bad_in_a_row = 0
+        self._credit = 0.0
+        self._highest_priority = 1.0
+
+    # ---- what arrives
+
+    def receive(self, trajectory: Trajectory) -> None:
+        """Keep a trajectory, unless its rewards say nothing about the policy."""
+        self.num_received += 1
+        if not trajectory.outcome.is_trainable:
+            self.num_untrainable += 1
+            return
+        is_success = trajectory.outcome is Outcome.SUCCEEDED
+        surprise = self._curriculum.surprise(trajectory.task.template, is_success=is_success)
+        self._curriculum.record(trajectory, is_success=is_success)
+        gone = self.replay.add(trajectory, self._highest_priority * surprise)
+        self._kept[trajectory.id] = self._keep(trajectory)
+        for trajectory_id in gone:
+            del self._kept[trajectory_id]
+        if self.num_received > self.options.warmup_trajectories:
+            self._credit += len(trajectory.steps) / self.options.new_steps_per_update
+
+    def _keep(self, trajectory: Trajectory) -> _Kept:
+        if trajectory.group:
+            self._groups.setdefault(trajectory.group, []).append(trajectory.outcome is Outcome.SUCCEEDED)
+        steps = trajectory.steps
+        return _Kept(
+            prepared=self.policy.prepare(trajectory),
+            rewards=np.array([s.reward for s in steps], np.float32),
+            log_probs=np.array([s.decision.log_prob for s in steps], np.float32),
+            is_invalid=np.array([isinstance(s.decision.action, Invalid) for s in steps], bool),
+            is_terminal=trajectory.outcome.is_terminal,
+            is_success=trajectory.outcome is Outcome.SUCCEEDED,
+            template=trajectory.task.template,
+            group=trajectory.group,
+        )
+
+    def update_while_due(self) -> Iterator[dict[str, float]]:
+        """As many updates as the data that arrived allows; the metrics of each as it is made."""
+        while self._credit >= 1.0:
+            self._credit -= 1.0
+            yield self.update()
+
+    # ---- what is remembered
+
+    def plain_state(self) -> dict[str, Any]:
+        """The counters, as plain data."""
+        return {name: getattr(self, name) for name in _COUNTERS} | {
+            "version": self.policy.version,
+            "groups": {group: [bool(v) for v in outcomes] for group, outcomes in self._groups.items()},
+        }
+
+    def optimiser_tensors(self) -> dict[str, Tensor]:
+        """What Adam remembers, by number of the parameter."""
+        state = self.optimiser.state_dict()["state"]
+        return {f"{number}.{name}": value for number, entry in state.items() for name, value in entry.items()}
+
+    def restore(self, plain: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
+        """Go on from a state; replay and weights have been restored before."""
+        for name in _COUNTERS:
+            setattr(self, name, plain[name])
+        self.policy.version = plain["version"]
+        state: dict[int, dict[str, Tensor]] = {}
+        for key, value in tensors.items():
+            number, _, name = key.partition(".")
+            state.setdefault(int(number), {})[name] = value
+        self.optimiser.load_state_dict(self.optimiser.state_dict() | {"state": state})
+        self._kept = {trajectory_id: self._keep(self.replay.get(trajectory_id)) for trajectory_id in self.replay.ids()}
+        self._groups = {group: list(outcomes) for group, outcomes in plain["groups"].items()}
+
+    # ---- what is learned
+
+    def update(self) -> dict[str, float]:
+        """One optimiser step on sampled trajectories; returns metrics by name."""
+        ids, weights = self._sample()
+        batch, evaluation = self.evaluate(ids, weights)
+        loss, metrics = self.algorithm.loss(batch, evaluation)
+        self.optimiser.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        norm = nn.utils.clip_grad_norm_(self.policy.parameters(), self.options.max_gradient_norm)
+        self.num_updates += 1
+        if not bool(torch.isfinite(norm)) or not bool(torch.isfinite(loss)):
+            self._refuse()
+        else:
+            self._bad_in_a_row = 0
+            self.optimiser.step()
+            self._reprioritise(ids, batch, evaluation)
+            if self.num_updates % self.options.publish_every_updates == 0:
+                self.policy.version += 1
+        return {"loss": float(loss.detach()), "gradient_norm": float(norm)} | {k: float(v) for k, v in metrics.items()}
+
+    def _refuse(self) -> None:
+        """Forget a bad update; too many in a row end the run."""
+        self.optimiser.zero_grad()
+        self.num_bad_updates += 1
+        self._bad_in_a_row += 1
+        if self._bad_in_a_row >= MAX_BAD_UPDATES:
+            raise DivergedError(
+                f"{MAX_BAD_UPDATES} updates in a row had a loss or gradient that is not a finite number; "
+                "the weights are those before them. Try a lower learning rate, and look at the metrics of the run"
+            )
+
+    def _sample(self) -> tuple[list[str], list[float]]:
+        sampling, count = self.algorithm.sampling, self.options.batch_trajectories
+        num_fresh = round(count * self.options.fresh_share)
+        samples = self.replay.sample(count - num_fresh, newest=sampling.window_trajectories)
+        fresh = self.replay.sample(num_fresh, newest=num_fresh) if num_fresh else []
+        n = min(len(self.replay), sampling.window_trajectories or len(self.replay))
+        weights = [(n * s.probability) ** -sampling.correction_beta for s in samples] + [1.0] * len(fresh)
+        highest = max(weights)
+        return [s.id for s in (*samples, *fresh)], [w / highest for w in weights]
+
+    def _reprioritise(self, ids: Sequence[str], batch: Batch, evaluation: Evaluation) -> None:
+        base = [1.0] * len(ids)
+        if self.algorithm.sampling.is_prioritised:
+            with torch.no_grad():
+                base = self.algorithm.priorities(batch, evaluation).tolist()
+        priorities = {}
+        for trajectory_id, priority in zip(ids, base, strict=True):
+            kept = self._kept[trajectory_id]
+            priorities[trajectory_id] = priority * self._curriculum.surprise(kept.template, is_success=kept.is_success)
+        self._highest_priority = max(self._highest_priority * 0.99, *base)
+        self.replay.reprioritise(priorities)
+
+    def evaluate(self, ids: Sequence[str], weights: Sequence[float]) -> tuple[Batch, Evaluation]:
+        """The facts about these trajectories, and what the network says about them now."""
+        kept = [self._kept[i] for i in ids]
+        lengths = [len(k.rewards) for k in kept]
+        moments = [m for k in kept for m in (k.prepared.moments[:-1] if k.is_terminal else k.prepared.moments)]
+        choices = np.concatenate([_with_final(k) for k in kept])
+        said = self.policy.judge(moments, choices)
+        place = _places(lengths, [k.is_terminal for k in kept])
+        exists = place >= 0
+        place = place.clamp(min=0)
+        steps, exist = (
+            place[:, :-1],
+            exists[:, :-1] & (torch.arange(place.shape[1] - 1) < torch.tensor(lengths)[:, None]),
+        )
+        evaluation = Evaluation(
+            log_prob_bt=said.log_prob[steps] * exist,
+            entropy_bt=said.entropy[steps] * exist,
+            value_logit_kbs=said.value_logits[:, place] * exists,
+            trajectory_value_logit_b=said.trajectory_value_logit[place[:, 0]],
+        )
+        return self._facts(kept, weights, exist), evaluation
+
+    def _facts(self, kept: Sequence[_Kept], weights: Sequence[float], mask_bt: Tensor) -> Batch:
+        outcomes = [self._groups.get(k.group) or [k.is_success] for k in kept]
+        return Batch(
+            mask_bt=mask_bt,
+            reward_bt=_padded([k.rewards for k in kept], mask_bt),
+            behaviour_log_prob_bt=_padded([k.log_probs for k in kept], mask_bt),
+            is_invalid_bt=_padded([k.is_invalid for k in kept], mask_bt).bool(),
+            is_terminal_b=torch.tensor([k.is_terminal for k in kept]),
+            is_success_b=torch.tensor([float(k.is_success) for k in kept]),
+            group_mean_b=torch.tensor([float(np.mean(o)) for o in outcomes]),
+            group_std_b=torch.tensor([float(np.std(o)) for o in outcomes]),
+            weight_b=torch.tensor(list(weights)),
+        )
+
+
+def _with_final(kept: _Kept) -> Any:
+    """The choices, and a row of nothing for the last state where that is evaluated too."""
+    choices = kept.prepared.choices
+    return choices if kept.is_terminal else np.concatenate((choices, np.zeros((1, choices.shape[1]), choices.dtype)))
+
+
+def _places(lengths: Sequence[int], is_terminal: Sequence[bool]) -> Tensor:
+    """[B, T + 1]: where each state stands in the row of all states; -1 where there is none."""
+    places = torch.full((len(lengths), max(lengths) + 1), -1)
+    start = 0
+    for row, (length, ended) in enumerate(zip(lengths, is_terminal, strict=True)):
+        count = length if ended else length + 1
+        places[row, :count] = torch.arange(start, start + count)
+        start += count
+    return places
+
+
+def _padded(rows: Sequence[Any], mask_bt: Tensor) -> Tensor:
+    made = np.zeros(tuple(mask_bt.shape), np.float32)
+    for place, row in enumerate(rows):
+        made[place, : len(row)] = row
+    return torch.from_numpy(made)

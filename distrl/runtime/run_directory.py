@@ -1,0 +1,108 @@
+"""The run directory: everything a run writes, and the only thing that others read.
+
+config.toml (resolved), metrics.jsonl and TensorBoard events, events.jsonl, evaluations.jsonl, weights/ (safetensors),
+checkpoints/. Resuming is the same command again; the same directory with another configuration is refused.
+"""
+
+import json
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from tensorboardX import SummaryWriter
+
+from distrl.core.config import Config, dump_toml
+from distrl.core.errors import UserError
+from distrl.runtime.checkpoints import write_safely
+
+_MAY_DIFFER = ("num_trajectories", "max_minutes")
+"""Keys that a resumed run may change: how long it goes on."""
+
+
+class RunDirectory:
+    """One run on disk."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.checkpoints = path / "checkpoints"
+        self.weights = path / "weights"
+        self._board: SummaryWriter | None = None
+
+    def open(self, config: Config) -> None:
+        """Make the directory, or go on in it; raises `UserError` if it belongs to another configuration."""
+        text = dump_toml(config)
+        file = self.path / "config.toml"
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            if file.exists():
+                _refuse_other(file.read_text(encoding="utf-8"), text, self.path)
+            elif any(self.path.iterdir()):
+                raise UserError(f"{self.path} is not empty and not a run; choose another --run-dir")
+            write_safely(file, text.encode())
+            self.weights.mkdir(exist_ok=True)
+        except OSError as error:
+            raise UserError(f"cannot write to the run directory {self.path}: {error.strerror}") from error
+        self._board = SummaryWriter(str(self.path / "tensorboard"), flush_secs=10)
+
+    def log(self, kind: str, values: Mapping[str, Any]) -> None:
+        """Append a line to `<kind>.jsonl`; events carry the time of day, so that people can find them."""
+        line = {"time": round(time.time(), 3), **values} if kind == "events" else dict(values)
+        with (self.path / f"{kind}.jsonl").open("a", encoding="utf-8") as file:
+            file.write(json.dumps(line, ensure_ascii=False) + "\n")
+
+    def plot(self, values: Mapping[str, float], *, step: int) -> None:
+        """Numbers for TensorBoard."""
+        if self._board is not None:
+            for name, value in values.items():
+                self._board.add_scalar(name, value, step)
+
+    def read(self, kind: str) -> list[dict[str, Any]]:
+        """The lines of `<kind>.jsonl`; a last line that was cut off is left out."""
+        return list(_lines(self.path / f"{kind}.jsonl"))
+
+    def forget_after(self, kind: str, key: str, value: float) -> None:
+        """Remove lines beyond a point that a resumed run goes back to, so that none is there twice."""
+        kept = [line for line in self.read(kind) if line.get(key, 0) <= value]
+        text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in kept)
+        write_safely(self.path / f"{kind}.jsonl", text.encode())
+
+    def close(self) -> None:
+        """Flush what is buffered."""
+        if self._board is not None:
+            self._board.close()
+            self._board = None
+
+
+def _lines(path: Path) -> Iterator[dict[str, Any]]:
+    if not path.exists():
+        return
+    for text in path.read_text(encoding="utf-8").splitlines():
+        try:
+            line = json.loads(text)
+        except json.JSONDecodeError:
+            continue
+        yield line
+
+
+def _refuse_other(old: str, new: str, path: Path) -> None:
+    def settings(text: str) -> set[str]:
+        section, found = "", set()
+        for line in text.splitlines():
+            if line.startswith("["):
+                section = line.strip("[]") + "."
+            elif line and not line.startswith("#") and line.split(" =")[0] not in _MAY_DIFFER:
+                found.add(section + line)
+        return found
+
+    gone, come = settings(old) - settings(new), settings(new) - settings(old)
+    if gone or come:
+        raise UserError(
+            "\n".join(
+                [
+                    f"{path} holds a run with another configuration; choose another --run-dir, or undo the difference",
+                    *(f"  there: {line}" for line in sorted(gone)),
+                    *(f"  now:   {line}" for line in sorted(come)),
+                ]
+            )
+        )

@@ -1,0 +1,176 @@
+"""What the network is told: matches between words and elements, the last actions, and padding that means nothing."""
+
+from dataclasses import fields
+
+import numpy as np
+import pytest
+import torch
+
+from distrl.core.types import Decision, Observation, Situation, Step, Wait
+from distrl.policies.tiny.actions import Verb, tokens_of
+from distrl.policies.tiny.eyes import TextEyes
+from distrl.policies.tiny.features import HISTORY, MATCH_DIM, Moment, collate, moments_of, rename
+
+from .screens import element, observation, page, situation, step, task
+
+COVERED, BEST, PAIR, TRIPLE, TOTAL, LENGTH = range(MATCH_DIM)
+
+
+def moment(instruction: str, *texts: str) -> Moment:
+    elements = [element(text, (0.0, n / 10, 1.0, (n + 1) / 10)) for n, text in enumerate(texts)]
+    return moments_of([situation(instruction, *elements)], TextEyes())[0]
+
+
+def after(*decisions: Decision, seen: Observation, now: Observation, instruction: str = "Open the clock") -> Moment:
+    steps = tuple(step(seen, d) for d in decisions)
+    return moments_of([Situation(task=task(instruction), steps=steps, observation=now)], TextEyes())[0]
+
+
+def did(verb: Verb, *arguments: int) -> Decision:
+    return Decision(action=Wait(), tokens=tokens_of(verb, arguments))
+
+
+def test_a_word_matches_the_element_that_says_it_fully_and_others_not_at_all() -> None:
+    similarity = moment("Call Elena", "Elena", "Marcus", "call").similarity
+    assert similarity[1] == pytest.approx([1.0, 0.0, 0.0])
+    assert similarity[0] == pytest.approx([0.0, 0.0, 1.0])
+
+
+def test_what_follows_from_the_match_for_each_element() -> None:
+    match = moment("Call Elena Maria Quist", "Elena Maria Quist", "Elena Duarte", "Zzyx").match
+    assert match[0, [COVERED, BEST, PAIR, TRIPLE, TOTAL, LENGTH]] == pytest.approx([1.0, 1.0, 1.0, 1.0, 3 / 4, 3 / 8])
+    assert match[1, COVERED] == pytest.approx(0.5, abs=0.1), "one of its two words is in the instruction"
+    assert match[1, BEST] == pytest.approx(1.0)
+    assert match[1, [PAIR, TRIPLE]] == pytest.approx([0.0, 0.0], abs=0.1)
+    assert match[2, : LENGTH - 1] == pytest.approx(np.zeros(LENGTH - 1), abs=0.1)
+
+
+def test_a_pair_needs_words_that_follow_each_other() -> None:
+    assert moment("red blue", "red blue").match[0, PAIR] == pytest.approx(1.0)
+    assert moment("red xyzzy blue", "red blue").match[0, PAIR] == pytest.approx(0.0)
+
+
+@pytest.mark.parametrize(("instruction", "texts"), [("", ("Elena",)), ("Call Elena", ()), ("", ()), ("one", ("one",))])
+def test_no_words_and_no_elements_are_moments_too(instruction: str, texts: tuple[str, ...]) -> None:
+    told = moment(instruction, *texts)
+    assert told.similarity.shape == (len(instruction.split()), len(texts))
+    assert told.match.shape == (len(texts), MATCH_DIM)
+
+
+def test_progress_is_the_share_of_steps_used_up() -> None:
+    screen = page("Clock")
+    assert after(seen=screen, now=screen).progress == 0.0
+    assert after(*[did(Verb.WAIT)] * 3, seen=screen, now=screen).progress == pytest.approx(0.3)
+
+
+def test_the_past_is_the_last_four_actions_the_newest_first() -> None:
+    seen, now = page("Clock", "Notes"), page("Alarm")
+    told = after(
+        did(Verb.BACK),
+        did(Verb.TAP, 1),
+        did(Verb.TYPE, 0, 2),
+        did(Verb.SWIPE_UP),
+        did(Verb.HOLD, 0),
+        seen=seen,
+        now=now,
+    )
+    eyes = TextEyes()
+    clock, notes = eyes.see([seen])[0].elements.tolist()
+    assert told.past.shape == (HISTORY, 4) == (4, 4)
+    assert told.past[:, 0].tolist() == [Verb.HOLD + 1, Verb.SWIPE_UP + 1, Verb.TYPE + 1, Verb.TAP + 1]
+    assert told.past[2, 2:].tolist() == [1, 3]
+    assert told.past[[0, 1, 2], 1].tolist() != [0, 0, 0]
+    assert (told.past[0, 1], told.past[1, 1], told.past[2, 1]) == (told.past[0, 1], 0, 0)
+    # `after` has eyes of its own, which number elements alike because they saw the same screens in the same order.
+    assert {int(told.past[0, 1]), int(told.past[3, 1])} <= {n + 1 for n in range(3)}
+    assert told.past[0, 1] != told.past[3, 1]
+    assert clock != notes
+
+
+def test_no_past_is_all_zero() -> None:
+    told = after(seen=page("Clock"), now=page("Clock"))
+    assert not told.past.any()
+    assert not told.is_stuck.any()
+
+
+def test_the_touched_element_of_the_past_is_that_of_the_screen_it_was_touched_on() -> None:
+    eyes = TextEyes()
+    seen, now = page("Clock", "Notes"), page("Alarm", "Timer", "Clock")
+    (told,) = moments_of([Situation(task=task("x"), steps=(step(seen, did(Verb.TAP, 1)),), observation=now)], eyes)
+    assert told.past[0, 1] == eyes.see([seen])[0].elements[1]
+    assert told.past[0, 1] not in eyes.see([now])[0].elements
+
+
+def test_an_action_that_left_the_screen_as_it_was_is_marked() -> None:
+    one, two = page("Clock"), page("Alarm")
+    # one -(back)-> one -(wait)-> two -(wait)-> two
+    steps = (step(one, did(Verb.BACK)), step(one, did(Verb.WAIT)), step(two, did(Verb.WAIT)))
+    (told,) = moments_of([Situation(task=task("x"), steps=steps, observation=two)], TextEyes())
+    assert told.is_stuck.tolist() == [1.0, 0.0, 1.0, 0.0]
+
+
+def test_a_decision_of_somebody_else_counts_as_waiting() -> None:
+    screen = page("Clock")
+    told = after(Decision(action=Wait()), seen=screen, now=screen)
+    assert told.past[0].tolist() == [Verb.WAIT + 1, 0, 0, 0]
+
+
+def test_moments_side_by_side_are_padded_with_nothing() -> None:
+    eyes = TextEyes()
+    small = situation("Call Elena", element("Elena"))
+    large = situation("Set an alarm for nine", *(element(f"e{n}") for n in range(5)))
+    batch = collate(moments_of([small, large], eyes), eyes)
+    assert batch.word_mask.sum(dim=1).tolist() == [2, 5]
+    assert batch.element_mask.sum(dim=1).tolist() == [1, 5]
+    assert batch.similarity.shape == (2, 5, 5)
+    for padded in (batch.similarity[0, 2:], batch.similarity[0, :, 1:], batch.geometry[0, 1:], batch.match[0, 1:]):
+        assert not padded.any()
+    assert not batch.word_vectors[0, 2:].any()
+    assert not batch.texts[batch.element_places[0, 1:]].any(), "padding stands for the blank element"
+
+
+def test_elements_that_occur_twice_are_told_once() -> None:
+    eyes = TextEyes()
+    same = [situation("x", element("Elena"), element("Marcus")) for _ in range(6)]
+    batch = collate(moments_of(same, eyes), eyes)
+    assert len(batch.texts) == len(batch.looks) == 2 + 1, "and the blank one of the past"
+    told = batch.texts[batch.element_places]
+    assert torch.equal(told[0], torch.from_numpy(eyes.texts(eyes.see([same[0].observation])[0].elements)))
+    assert (told == told[0]).all()
+
+
+def test_renaming_changes_names_and_keeps_matches() -> None:
+    eyes = TextEyes()
+    batch = collate(moments_of([situation("Call Elena Quist now", *map(element, "abcdef"))], eyes), eyes)
+    generator = torch.Generator().manual_seed(0)
+    renamed = rename(batch, 1.0, generator)
+    changed = {f.name for f in fields(batch) if not torch.equal(getattr(batch, f.name), getattr(renamed, f.name))}
+    assert {"word_vectors", "texts"} <= changed <= {"word_vectors", "texts", "looks"}
+    untouched = rename(batch, 0.0, generator)
+    assert all(torch.equal(getattr(batch, f.name), getattr(untouched, f.name)) for f in fields(batch))
+    known = {row.numpy().tobytes() for row in batch.texts}
+    assert {row.numpy().tobytes() for row in renamed.texts} <= known, "other names are those of others"
+
+
+def test_the_share_that_is_renamed_is_the_share_asked_for() -> None:
+    eyes = TextEyes()
+    words = " ".join(f"word{n}" for n in range(30))
+    batch = collate(moments_of([situation(words, element("a"))] * 40, eyes), eyes)
+    renamed = rename(batch, 0.2, torch.Generator().manual_seed(1))
+    share = (renamed.word_vectors != batch.word_vectors).any(dim=-1).float().mean()
+    assert float(share) == pytest.approx(0.2 * 29 / 30, abs=0.04), "one in thirty is replaced by itself"
+
+
+def steps_of(count: int, seen: Observation) -> tuple[Step, ...]:
+    return tuple(step(seen, did(Verb.WAIT)) for _ in range(count))
+
+
+def test_only_the_last_four_steps_and_their_number_matter() -> None:
+    seen = observation(element("Clock"))
+    eyes = TextEyes()
+    long = (*steps_of(3, page("Else")), *steps_of(4, seen))
+    other = (*steps_of(3, page("Other")), *steps_of(4, seen))
+    one, two = moments_of([Situation(task=task("x"), steps=s, observation=seen) for s in (long, other)], eyes)
+    assert (one.past == two.past).all()
+    assert (one.is_stuck == two.is_stuck).all()
+    assert one.progress == two.progress == pytest.approx(0.7)

@@ -1,0 +1,153 @@
+"""Reading without letters: crops in, pictures of words out, alike in every size, weight and colour."""
+
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from distrl.policies.tiny.encoder import encode_words
+from distrl.policies.tiny.pretrain import random_word
+from distrl.policies.tiny.reading import HEIGHT, MAX_SEGMENTS, WIDTH, canonical, draw_word, read_words, trim
+
+from .screens import Pixels, draw_line, make_policy
+
+WHITE, BLACK = (255, 255, 255), (10, 10, 12)
+COLOURS = [
+    (BLACK, WHITE),
+    (WHITE, BLACK),
+    ((70, 70, 80), (236, 230, 240)),
+    ((103, 80, 164), (254, 247, 255)),
+    (WHITE, (200, 40, 40)),
+    ((230, 225, 230), (40, 38, 45)),
+    ((255, 235, 59), (33, 33, 120)),
+]
+WEIGHTS = ("Roboto", "RobotoMedium", "RobotoBold", "RobotoLight")
+
+
+def vectors_of(pictures: list[Pixels]) -> np.ndarray:
+    encoder = make_policy("pixels").module.encoder
+    assert encoder is not None
+    return encode_words(encoder, np.stack(pictures))
+
+
+def nearest(crop: Pixels, words: list[str]) -> list[str]:
+    """For each picture read from a crop, the word whose plain picture is most like it."""
+    read = read_words(crop)
+    likeness = vectors_of(read) @ vectors_of([draw_word(w) for w in words]).T
+    return [words[i] for i in likeness.argmax(axis=1)]
+
+
+def some_words(count: int, *, seed: int) -> list[str]:
+    """Words that differ in more than capitals, each of at least three characters."""
+    rng, words = Random(seed), {}
+    while len(words) < count:
+        word = random_word(rng)
+        if len(word) >= 3:
+            words.setdefault(word.casefold(), word)
+    return list(words.values())
+
+
+def test_a_word_in_any_size_weight_and_colour_is_nearest_to_its_own_plain_picture() -> None:
+    words, rng = some_words(201, seed=5), Random(6)
+    plain = vectors_of([draw_word(w) for w in words])
+    found = 0
+    for number, word in enumerate(words):
+        ink, paper = COLOURS[number % len(COLOURS)]
+        shown = draw_line(word, size=rng.uniform(9.0, 16.0), weight=rng.choice(WEIGHTS), ink=ink, paper=paper)
+        likeness = vectors_of(read_words(shown)) @ plain.T
+        found += bool(likeness.max(axis=0).argmax() == number)
+    assert found / len(words) >= 0.97
+
+
+def test_a_word_is_no_more_like_itself_than_one_and_others_are_less() -> None:
+    plain = vectors_of([draw_word(w) for w in ("Elena", "Elina", "Marcus", "19:30")])
+    likeness = plain @ plain.T
+    assert np.allclose(likeness.diagonal(), 1.0, atol=1e-5)
+    assert (likeness - np.eye(4) < 0.9).all()
+
+
+def test_words_come_in_reading_order() -> None:
+    first, second = draw_line("Network internet"), draw_line("Mobile hotspot")
+    width = max(first.shape[1], second.shape[1])
+    crop = np.concatenate(
+        [np.pad(line, ((0, 0), (0, width - line.shape[1]), (0, 0)), constant_values=255) for line in (first, second)]
+    )
+    words = ["hotspot", "internet", "Mobile", "Network"]
+    assert list(dict.fromkeys(nearest(crop, words))) == ["Network", "internet", "Mobile", "hotspot"]
+
+
+def test_dark_on_light_and_light_on_dark_are_the_same_ink() -> None:
+    dark, light = draw_line("Alarm", ink=BLACK, paper=WHITE), draw_line("Alarm", ink=WHITE, paper=BLACK)
+    for one, other in zip(read_words(dark), read_words(light), strict=True):
+        assert np.abs(one.astype(int) - other.astype(int)).mean() < 3
+
+
+def test_the_outline_of_a_field_is_not_read() -> None:
+    framed = draw_line("Search", margin=10).copy()
+    framed[0] = framed[-1] = framed[:, 0] = framed[:, -1] = (90, 90, 90)
+    assert [p.tobytes() for p in read_words(framed)] == [
+        p.tobytes() for p in read_words(draw_line("Search", margin=10))
+    ]
+
+
+def test_round_corners_through_which_the_page_shines_are_not_read() -> None:
+    card = draw_line("Search", margin=12).copy()
+    for rows in (slice(0, 3), slice(-3, None)):
+        for columns in (slice(0, 3), slice(-3, None)):
+            card[rows, columns] = (120, 100, 160)
+    assert [p.tobytes() for p in read_words(card)] == [p.tobytes() for p in read_words(draw_line("Search", margin=12))]
+
+
+def test_a_background_that_changes_slowly_is_no_ink() -> None:
+    ramp = np.linspace(80, 140, 200).astype(np.uint8)
+    wallpaper = np.repeat(np.repeat(ramp[None, :, None], 40, axis=0), 3, axis=2)
+    assert read_words(wallpaper) == []
+    line = draw_line("Clock", ink=WHITE, paper=(110, 110, 110))
+    written = wallpaper.copy()
+    place = written[5 : 5 + line.shape[0], 60 : 60 + line.shape[1]]
+    np.maximum(place, np.where(line > 140, line, 0), out=place)
+    assert "Clock" in nearest(written, ["Clock", "Notes", "Files"])
+
+
+@pytest.mark.parametrize("shade", [0, 128, 255])
+@pytest.mark.parametrize("size", [(1, 1), (1, 50), (50, 1), (3, 3), (40, 200)])
+def test_a_blank_crop_has_no_words(size: tuple[int, int], shade: int) -> None:
+    assert read_words(np.full((*size, 3), shade, np.uint8)) == []
+
+
+def test_what_is_hardly_darker_than_its_background_is_not_read() -> None:
+    assert read_words(draw_line("Faint", ink=(235, 235, 235), paper=WHITE)) == []
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(1, 60), st.integers(1, 120), st.integers(0, 9), st.sampled_from([2, 60, 255]))
+def test_any_crop_is_read_as_at_most_twenty_four_pictures_of_one_form(
+    height: int, width: int, seed: int, contrast: int
+) -> None:
+    noise = np.random.default_rng(seed).integers(0, contrast, (height, width, 3), dtype=np.uint8)
+    read = read_words(noise)
+    assert len(read) <= MAX_SEGMENTS == 24
+    assert all(picture.shape == (HEIGHT, WIDTH) == (16, 112) for picture in read)
+    assert all(picture.dtype == np.uint8 for picture in read)
+
+
+def test_the_canonical_form_is_sixteen_high_keeps_the_shape_and_squeezes_what_is_too_wide() -> None:
+    square, long = np.full((8, 8), 255, np.uint8), np.full((8, 800), 255, np.uint8)
+    assert (canonical(square)[:, :16] == 255).all()
+    assert not canonical(square)[:, 16:].any()
+    assert (canonical(long) == 255).all()
+
+
+def test_trimming_leaves_the_ink_and_of_nothing_a_single_pixel() -> None:
+    ink = np.zeros((9, 12), np.uint8)
+    ink[2:5, 3:10] = 200
+    assert trim(ink).shape == (3, 7)
+    assert trim(np.zeros((9, 12), np.uint8)).shape == (1, 1)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.text(min_size=1, max_size=40))
+def test_any_word_can_be_drawn(word: str) -> None:
+    assert draw_word(word).shape == (16, 112)

@@ -1,0 +1,113 @@
+"""Which task comes next: fairly, more often where something is left to learn, and the same after a restart."""
+
+from collections import Counter
+from random import Random
+
+import msgspec
+import pytest
+
+from distrl.core.types import Outcome, Task
+from distrl.runtime.curriculum import SURPRISE_FLOOR, Curriculum, FixedTasks
+
+from .fleet import plain_trajectory, task, tasks
+
+EASY = [task(f"easy-{n}", template="easy") for n in range(5)]
+HARD = [task(f"hard-{n}", template="hard") for n in range(5)]
+
+
+def learned(curriculum: Curriculum, template: str, *, is_success: bool, times: int = 300) -> Curriculum:
+    outcome = Outcome.SUCCEEDED if is_success else Outcome.FAILED
+    for n in range(times):
+        curriculum.record(plain_trajectory(f"{n}", template=template, outcome=outcome), is_success=is_success)
+    return curriculum
+
+
+def drawn(curriculum: Curriculum, count: int = 6000) -> Counter[str]:
+    return Counter(curriculum.next().task.template for _ in range(count))
+
+
+def test_each_fixed_task_comes_once_and_in_order() -> None:
+    source = FixedTasks(tasks(3))
+    assert [a.task.id for a in iter(source.next, None)] == ["t0", "t1", "t2"]
+    assert source.next() is None
+
+
+def test_a_solved_template_is_drawn_less_as_the_rule_says() -> None:
+    curriculum = Curriculum(EASY + HARD, Random(1))
+    learned(curriculum, "easy", is_success=True)
+    learned(curriculum, "hard", is_success=False)
+    # Accepted with 1.15 - 1 = 0.15, and always: a share of 0.15 / 1.15.
+    assert curriculum.success_of("easy") == pytest.approx(1.0, abs=1e-3)
+    assert drawn(curriculum)["easy"] / 6000 == pytest.approx(0.15 / 1.15, abs=0.02)
+
+
+def test_even_what_is_always_solved_is_drawn_now_and_then() -> None:
+    curriculum = learned(Curriculum(EASY, Random(1)), "easy", is_success=True)
+    assert curriculum.next().task in EASY
+
+
+def test_unknown_templates_count_as_solved_half_of_the_time() -> None:
+    curriculum = Curriculum(EASY + HARD, Random(1))
+    assert curriculum.success_of("hard") == 0.5
+    learned(curriculum, "easy", is_success=True)
+    # 0.15 against 0.65.
+    assert drawn(curriculum)["easy"] / 6000 == pytest.approx(0.15 / 0.80, abs=0.02)
+
+
+def test_without_adaptation_all_tasks_are_equally_likely() -> None:
+    curriculum = Curriculum(EASY + HARD, Random(1), is_adaptive=False)
+    learned(curriculum, "easy", is_success=True)
+    counts = Counter(curriculum.next().task.id for _ in range(10_000))
+    assert len(counts) == 10
+    assert all(count / 10_000 == pytest.approx(0.1, abs=0.015) for count in counts.values())
+
+
+def test_success_is_a_decaying_average() -> None:
+    curriculum = Curriculum(EASY, Random(0), decay=0.9)
+    learned(curriculum, "easy", is_success=True, times=1)
+    assert curriculum.success_of("easy") == pytest.approx(0.9 * 0.5 + 0.1)
+    learned(curriculum, "easy", is_success=False, times=1)
+    assert curriculum.success_of("easy") == pytest.approx(0.9 * 0.55)
+
+
+def test_what_was_not_expected_is_a_surprise() -> None:
+    curriculum = learned(Curriculum(EASY, Random(0)), "easy", is_success=True)
+    assert curriculum.surprise("easy", is_success=True) == pytest.approx(SURPRISE_FLOOR, abs=1e-3)
+    assert curriculum.surprise("easy", is_success=False) == pytest.approx(1 + SURPRISE_FLOOR, abs=1e-3)
+    assert curriculum.surprise("new", is_success=True) == curriculum.surprise("new", is_success=False) == 0.52
+
+
+def test_nothing_is_a_surprise_without_adaptation() -> None:
+    curriculum = learned(Curriculum(EASY, Random(0), is_adaptive=False), "easy", is_success=True)
+    assert curriculum.surprise("easy", is_success=False) == 1.0
+
+
+def test_a_group_is_one_task_several_times_in_a_row() -> None:
+    curriculum = Curriculum(EASY + HARD, Random(2), group_size=3)
+    assignments = [curriculum.next() for _ in range(9)]
+    groups = [a.group for a in assignments]
+    assert groups == [groups[0]] * 3 + [groups[3]] * 3 + [groups[6]] * 3
+    assert len(set(groups)) == 3
+    assert all(assignments[n].task == assignments[n - n % 3].task for n in range(9))
+
+
+def test_a_single_attempt_has_no_group() -> None:
+    assert Curriculum(EASY, Random(0)).next().group == ""
+
+
+@pytest.mark.parametrize("group_size", [1, 4])
+@pytest.mark.parametrize("is_adaptive", [True, False])
+def test_after_a_restart_the_future_is_the_same(group_size: int, is_adaptive: bool) -> None:
+    def make(seed: int, of: list[Task]) -> Curriculum:
+        return Curriculum(of, Random(seed), group_size=group_size, is_adaptive=is_adaptive)
+
+    straight = make(3, EASY + HARD)
+    _ = [straight.next() for _ in range(6)]  # stops within a group
+    learned(straight, "easy", is_success=True, times=20)
+    restored = make(99, EASY + HARD)
+    restored.restore(msgspec.json.decode(msgspec.json.encode(straight.state())))
+    for n in range(40):
+        assert straight.next() == restored.next()
+        for curriculum in (straight, restored):
+            learned(curriculum, "hard", is_success=n % 3 == 0, times=1)
+    assert straight.surprise("hard", is_success=True) == restored.surprise("hard", is_success=True)

@@ -1,0 +1,243 @@
+"""Training: the same seed gives the same run, and a run that was stopped goes on."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from distrl.core.config import Config
+from distrl.runtime.checkpoints import newest_checkpoint
+from distrl.runtime.run_directory import RunDirectory
+from distrl.runtime.tensors import unpack_tensors
+from distrl.runtime.training import Listener, Progress, Training
+
+from .fleet import raises, settings
+
+GOLDEN = Path(__file__).parent / "golden" / "loss_curve.json"
+NO_TIES = {"options": {"trajectory_filter": False}}
+"""Without the filter no trajectory is kept or not for the last digit of a number."""
+
+
+def train(config: Config, path: Path | None, listener: Listener = lambda progress: None) -> Training:
+    run = None if path is None else RunDirectory(path)
+    training = Training(config, run, listener=listener)
+    if run is not None:
+        run.open(config)
+    try:
+        training.run()
+    finally:
+        if run is not None:
+            run.close()
+    return training
+
+
+def metrics_of(path: Path) -> list[dict[str, Any]]:
+    return RunDirectory(path).read("metrics")
+
+
+def evaluations_of(path: Path) -> list[dict[str, Any]]:
+    """All but the time that training took, which is never the same."""
+    return [{k: v for k, v in row.items() if k != "wall_s"} for row in RunDirectory(path).read("evaluations")]
+
+
+@pytest.fixture(scope="module")
+def straight(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A run of seed 1 from the start to the end."""
+    path = tmp_path_factory.mktemp("straight") / "run"
+    train(settings(1, algorithm=NO_TIES), path)
+    yield path
+
+
+# ---- the same again
+
+
+def test_the_same_seed_gives_the_same_run_bit_for_bit_and_another_seed_another(straight: Path, tmp_path: Path) -> None:
+    train(settings(1, algorithm=NO_TIES), tmp_path / "same")
+    train(settings(2, algorithm=NO_TIES), tmp_path / "other")
+    lines = {path: (path / "metrics.jsonl").read_bytes() for path in (straight, tmp_path / "same", tmp_path / "other")}
+    assert lines[straight] == lines[tmp_path / "same"] != lines[tmp_path / "other"]
+    assert lines[straight].count(b"\n") >= 3
+    assert evaluations_of(straight) == evaluations_of(tmp_path / "same")
+
+
+def test_a_run_that_was_stopped_after_a_segment_goes_on(straight: Path, tmp_path: Path) -> None:
+    for total in (8, 16):
+        train(settings(1, algorithm=NO_TIES, train={"num_trajectories": total}), tmp_path / "run")
+    assert_same_run(tmp_path / "run", straight)
+    (event,) = RunDirectory(tmp_path / "run").read("events")
+    assert (event["event"], event["trajectories"]) == ("resumed", 8)
+
+
+class LightsOutError(Exception):
+    """The process is gone."""
+
+
+def test_a_run_that_was_killed_in_a_segment_does_that_segment_again(straight: Path, tmp_path: Path) -> None:
+    def kill(progress: Progress) -> None:
+        if progress.trajectories == 13:
+            raise LightsOutError
+
+    with raises(LightsOutError):
+        train(settings(1, algorithm=NO_TIES), tmp_path / "run", kill)
+    assert metrics_of(tmp_path / "run")[-1]["trajectories"] > 8
+    train(settings(1, algorithm=NO_TIES), tmp_path / "run")
+    assert_same_run(tmp_path / "run", straight)
+
+
+def test_a_damaged_checkpoint_is_named_and_the_one_before_goes_on(straight: Path, tmp_path: Path) -> None:
+    train(settings(1, algorithm=NO_TIES), tmp_path / "run")
+    (tmp_path / "run" / "checkpoints" / "000000016" / "replay.bin").write_bytes(b"?")
+    train(settings(1, algorithm=NO_TIES), tmp_path / "run")
+    assert_same_run(tmp_path / "run", straight)
+    skipped, resumed = RunDirectory(tmp_path / "run").read("events")
+    assert skipped["event"] == "checkpoint skipped"
+    assert "000000016 is damaged: replay.bin" in skipped["reason"]
+    assert (resumed["event"], resumed["trajectories"]) == ("resumed", 8)
+
+
+def test_a_finished_run_has_nothing_left_to_do(straight: Path) -> None:
+    before = metrics_of(straight), evaluations_of(straight)
+    training = train(settings(1, algorithm=NO_TIES), straight)
+    assert (metrics_of(straight), evaluations_of(straight)) == before
+    assert training.curve == RunDirectory(straight).read("evaluations")
+
+
+def assert_same_run(path: Path, straight: Path) -> None:
+    """The same updates after the same trajectories, and no line twice; numbers alike to four digits."""
+    one, other = metrics_of(path), metrics_of(straight)
+    assert [row["update"] for row in one] == list(range(1, len(other) + 1))
+    for row, expected in zip(one, other, strict=True):
+        assert row == pytest.approx(expected, rel=1e-3, abs=1e-4)
+    assert evaluations_of(path) == evaluations_of(straight)
+
+
+# ---- what is written
+
+
+def test_a_run_is_evaluated_at_its_start_and_after_every_segment(straight: Path) -> None:
+    rows = evaluations_of(straight)
+    assert [row["trajectories"] for row in rows] == [0, 8, 16]
+    assert all(0.0 <= row["low"] <= row["success"] <= row["high"] <= 1.0 for row in rows)
+
+
+def test_the_weights_of_a_run_are_those_of_its_newest_checkpoint(straight: Path) -> None:
+    files, skipped = newest_checkpoint(straight / "checkpoints")
+    assert files is not None
+    assert skipped == []
+    assert (straight / "weights" / "model.safetensors").read_bytes() == files["weights.safetensors"]
+    assert sorted(p.name for p in (straight / "checkpoints").iterdir()) == ["000000008", "000000016"]
+
+
+def test_updates_follow_the_steps_that_arrived(straight: Path) -> None:
+    config = settings().learner
+    for row in metrics_of(straight):
+        # No more updates than all steps would allow, and none for the warm-up.
+        assert row["update"] <= row["steps"] / config.new_steps_per_update
+        assert row["trajectories"] > config.warmup_trajectories
+
+
+def test_without_a_directory_nothing_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    training = train(settings(train={"num_trajectories": 4}), None)
+    assert [row["trajectories"] for row in training.curve] == [0, 4]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_progress_is_told_after_every_trajectory_and_evaluation() -> None:
+    told: list[Progress] = []
+    train(
+        settings(train={"num_trajectories": 8}, eval={"every_trajectories": 4, "has_sampled": True}), None, told.append
+    )
+    assert [p.trajectories for p in told if p.kind == "collecting"] == list(range(1, 9))
+    assert [p.trajectories for p in told if p.kind == "evaluated"] == [0, 4, 8]
+    assert all(p.report and p.sampled for p in told if p.kind == "evaluated")
+
+
+def test_a_run_without_time_evaluates_and_stops() -> None:
+    training = train(settings(train={"max_minutes": 1e-9}), None)
+    assert training.learner.num_received == 0
+    assert training.curve
+
+
+# ---- who acts
+
+
+@pytest.mark.parametrize("lag", [0, 2])
+def test_with_a_lag_the_weights_that_act_are_so_many_versions_old(lag: int) -> None:
+    versions: list[tuple[int, int]] = []
+    config = settings(
+        learner={"publish_every_updates": 1},
+        collect={"lag_versions": lag, "num_devices": 1},
+        train={"num_trajectories": 12},
+        eval={"every_trajectories": 12, "episodes": 1},
+    )
+
+    def note(progress: Progress) -> None:
+        if progress.kind == "collecting":
+            learner = training.learner
+            newest = learner.replay.get(learner.replay.ids()[-1])
+            versions.append((max(newest.policy_versions), learner.policy.version))
+
+    training = Training(config, None, listener=note)
+    training.run()
+    published = [0, *(version for _, version in versions)]
+    # With one device, whatever acts was published before its episode began; no episode is worth two updates.
+    assert [acted for acted, _ in versions] == [max(published[n] - lag, 0) for n in range(12)]
+    assert versions[-1][1] > lag + 2
+
+
+# ---- offline
+
+
+def test_offline_training_learns_from_the_warm_up_alone() -> None:
+    config = settings(train={"mode": "offline", "offline_updates": 5, "num_trajectories": 16})
+    training = Training(config, None)
+    start = {name: t.clone() for name, t in training.policy.tensors().items()}
+    training.run()
+    assert training.learner.num_received == config.learner.warmup_trajectories == 4
+    assert training.learner.num_updates == 5
+    assert any(not torch.equal(t, start[name]) for name, t in training.policy.tensors().items())
+
+
+def test_offline_to_online_learns_from_the_warm_up_first_and_then_goes_on(tmp_path: Path) -> None:
+    config = settings(train={"mode": "offline-to-online", "offline_updates": 5, "num_trajectories": 12})
+    training = train(config, tmp_path / "run")
+    rows = metrics_of(tmp_path / "run")
+    assert [row["trajectories"] for row in rows[:5]] == [4] * 5
+    assert all(row["trajectories"] > 4 for row in rows[5:])
+    assert training.learner.num_received == 12
+    assert training.learner.num_updates == len(rows) > 5
+
+
+def test_a_restored_run_acts_with_the_old_weights_it_acted_with(tmp_path: Path) -> None:
+    config = settings(collect={"lag_versions": 2}, learner={"publish_every_updates": 1}, train={"num_trajectories": 8})
+    train(config, tmp_path / "run")
+    files, _ = newest_checkpoint(tmp_path / "run" / "checkpoints")
+    assert files is not None
+    kept = sorted(name for name in files if name.startswith("acting-"))
+    state = json.loads(files["state.json"])
+    assert kept == [f"acting-{version}.safetensors" for version in state["snapshots"]]
+    newest, now = unpack_tensors(files[kept[-1]]), unpack_tensors(files["weights.safetensors"])
+    assert all(torch.equal(t, now[f"network.{name}"]) for name, t in newest.items())
+    assert state["snapshots"][-1] == state["learner"]["version"]
+
+
+# ---- golden
+
+
+def test_the_loss_curve_is_the_golden_one(tmp_path: Path, is_updating_golden: bool) -> None:
+    train(settings(7, algorithm=NO_TIES, train={"num_trajectories": 24}), tmp_path / "run")
+    curve = {f"{row['update']}": row["loss"] for row in metrics_of(tmp_path / "run")}
+    if is_updating_golden:
+        GOLDEN.parent.mkdir(exist_ok=True)
+        GOLDEN.write_text(json.dumps(curve, indent=2) + "\n")
+    golden = json.loads(GOLDEN.read_text())
+    difference = {
+        update: (golden.get(update), curve.get(update))
+        for update in sorted({*golden, *curve}, key=int)
+        if curve.get(update) != pytest.approx(golden.get(update), rel=1e-4)
+    }
+    assert difference == {}, "update: (golden, now); if this is meant: pytest tests/runtime --update-golden"
