@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from distrl.core.config import Config
     from distrl.policies.tiny.policy import TinyPolicy
     from distrl.runtime.critic import CriticProgress
+    from distrl.runtime.imitation import ImitationOptions, Progress
 
 Out = Annotated[Path, typer.Option(help="The .safetensors file to write; a log ending in .json comes beside it.")]
 Seed = Annotated[int, typer.Option(min=0, help="What all randomness is derived from.")]
@@ -96,37 +97,46 @@ def imitate(
     import msgspec
 
     from distrl.runtime.imitation import ImitationOptions
-    from distrl.runtime.imitation import imitate as imitate_expert
     from distrl.runtime.policies import load_start
-    from distrl.tasks.book import load_tasks
 
     chosen = ImitationOptions(
         per_template=per_template, rounds=rounds, noise=noise, target=target, max_epochs=max_epochs
     )
     policy = load_start(config)
-    log: list[dict[str, Any]] = []
-    epoch = 0
     output.note(f"watching the expert at {suite}, then imitating it until {target:.0%} of other tasks are solved")
-    with output.progress("imitating, at most", max_epochs) as advance:
-        for progress in imitate_expert(policy, load_tasks(suite, "train"), config, chosen):
-            log.append(msgspec.to_builtins(progress))
-            advance(progress.epoch - epoch)
-            epoch = progress.epoch
-            output.note(
-                f"epoch {epoch}: loss {progress.loss:.3f}, {progress.report.success:.1%} solved, "
-                f"{progress.sampled.success:.1%} with sampled actions"
-            )
+    log = [msgspec.to_builtins(p) for p in _imitate(policy, config, chosen, output)]
     critic = [msgspec.to_builtins(p) for p in _fit_critic(policy, config, output)]
     network = {name: tensor for name, tensor in policy.tensors().items() if name.startswith("network.")}
     about = {"suite": suite, "mode": mode, "seed": seed, "options": msgspec.to_builtins(chosen)}
     _write(out, network, about | {"log": log, "critic": critic})
     success = log[-1]["report"]["success"]
     if json:
-        output.write_json({"out": str(out), "epochs": epoch, "success": success, "is_reached": success >= target})
+        output.write_json(
+            {"out": str(out), "epochs": log[-1]["epoch"], "success": success, "is_reached": success >= target}
+        )
     else:
-        output.write(f"{out}: {success:.1%} solved after {epoch} epochs")
+        output.write(f"{out}: {success:.1%} solved after {log[-1]['epoch']} epochs")
     if success < target:
         output.note(f"the target of {target:.0%} was not reached: try more --per-template or --max-epochs")
+
+
+def _imitate(
+    policy: "TinyPolicy", config: "Config", options: "ImitationOptions", output: Output
+) -> "Iterator[Progress]":
+    """The first half: one line for each check."""
+    from distrl.runtime.imitation import imitate as imitate_expert
+    from distrl.tasks.book import load_tasks
+
+    epoch = 0
+    with output.progress("imitating, at most", options.max_epochs) as advance:
+        for progress in imitate_expert(policy, load_tasks(config.tasks.suite, "train"), config, options):
+            advance(progress.epoch - epoch)
+            epoch = progress.epoch
+            output.note(
+                f"epoch {epoch}: loss {progress.loss:.3f}, {progress.report.success:.1%} solved, "
+                f"{progress.sampled.success:.1%} with sampled actions"
+            )
+            yield progress
 
 
 def _fit_critic(policy: "TinyPolicy", config: "Config", output: Output) -> "Iterator[CriticProgress]":

@@ -26,19 +26,29 @@ def save_checkpoint(directory: Path, number: int, files: Mapping[str, bytes]) ->
     """Write a checkpoint; older ones beyond the last two are removed after it is safe."""
     directory.mkdir(parents=True, exist_ok=True)
     target, aside = directory / f"{number:09d}", directory / f".{number:09d}.aside"
-    for left_over in (aside, target):
-        if left_over.exists():
-            shutil.rmtree(left_over)
+    if aside.exists():
+        shutil.rmtree(aside)
     aside.mkdir()
     for name, data in files.items():
         write_safely(aside / name, data)
     manifest = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
     write_safely(aside / _MANIFEST, msgspec.json.format(msgspec.json.encode(manifest)))
-    aside.rename(target)
+    _replace(target, aside)
     _flush_directory(directory)
     for old in sorted(path for path in directory.iterdir() if path.name.isdecimal())[:-KEPT]:
         shutil.rmtree(old)
     return target
+
+
+def _replace(target: Path, aside: Path) -> None:
+    """Put a complete checkpoint in its place; one that is there already steps aside under a name that counts too."""
+    if target.exists():
+        old = target.with_name(f"{target.name}0")
+        target.rename(old)
+        aside.rename(target)
+        shutil.rmtree(old)
+    else:
+        aside.rename(target)
 
 
 def load_checkpoint(path: Path) -> dict[str, bytes]:

@@ -89,7 +89,7 @@ class Curriculum:
     def state(self) -> dict[str, Any]:
         """Everything, as plain data."""
         return {
-            "success": self._success,
+            "success": dict(self._success),
             "group": [[a.task.id, a.group] for a in self._group],
             "num_groups": self._num_groups,
             "rng": self._rng.getstate(),

@@ -127,6 +127,8 @@ class Learner:
 
     def receive(self, trajectory: Trajectory) -> None:
         """Keep a trajectory, unless its rewards say nothing about the policy."""
+        if trajectory.id in self._kept:
+            return  # sent twice, which is harmless
         self.num_received += 1
         if not trajectory.outcome.is_trainable:
             self.num_untrainable += 1
@@ -137,7 +139,9 @@ class Learner:
         gone = self.replay.add(trajectory, self._highest_priority * surprise)
         self._kept[trajectory.id] = self._keep(trajectory)
         for trajectory_id in gone:
-            del self._kept[trajectory_id]
+            group = self._kept.pop(trajectory_id).group
+            if group and all(kept.group != group for kept in self._kept.values()):
+                del self._groups[group]
         if self.num_received > self.options.warmup_trajectories:
             self._credit += len(trajectory.steps) / self.options.new_steps_per_update
 

@@ -5,10 +5,12 @@ checkpoints/. Resuming is the same command again; the same directory with anothe
 """
 
 import json
+import math
+import os
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from tensorboardX import SummaryWriter
 
@@ -37,7 +39,7 @@ class RunDirectory:
             self.path.mkdir(parents=True, exist_ok=True)
             if file.exists():
                 _refuse_other(file.read_text(encoding="utf-8"), text, self.path)
-            elif any(self.path.iterdir()):
+            elif any(not path.name.endswith(".aside") for path in self.path.iterdir()):
                 raise UserError(f"{self.path} is not empty and not a run; choose another --run-dir")
             write_safely(file, text.encode())
             self.weights.mkdir(exist_ok=True)
@@ -48,8 +50,13 @@ class RunDirectory:
     def log(self, kind: str, values: Mapping[str, Any]) -> None:
         """Append a line to `<kind>.jsonl`; events carry the time of day, so that people can find them."""
         line = {"time": round(time.time(), 3), **values} if kind == "events" else dict(values)
-        with (self.path / f"{kind}.jsonl").open("a", encoding="utf-8") as file:
-            file.write(json.dumps(line, ensure_ascii=False) + "\n")
+        path = self.path / f"{kind}.jsonl"
+        text = _json_line(line)
+        with path.open("a+b") as file:
+            # A line that was cut off by a crash must not swallow this one.
+            if file.tell() and not _ends_a_line(file):
+                text = b"\n" + text
+            file.write(text)
 
     def plot(self, values: Mapping[str, float], *, step: int) -> None:
         """Numbers for TensorBoard."""
@@ -64,8 +71,8 @@ class RunDirectory:
     def forget_after(self, kind: str, key: str, value: float) -> None:
         """Remove lines beyond a point that a resumed run goes back to, so that none is there twice."""
         kept = [line for line in self.read(kind) if line.get(key, 0) <= value]
-        text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in kept)
-        write_safely(self.path / f"{kind}.jsonl", text.encode())
+        if kept or (self.path / f"{kind}.jsonl").exists():
+            write_safely(self.path / f"{kind}.jsonl", b"".join(_json_line(line) for line in kept))
 
     def close(self) -> None:
         """Flush what is buffered."""
@@ -74,13 +81,26 @@ class RunDirectory:
             self._board = None
 
 
+def _json_line(values: Mapping[str, Any]) -> bytes:
+    """One line of JSON, which has no word for what is not a number: null stands for it."""
+    finite = {
+        name: None if isinstance(value, float) and not math.isfinite(value) else value for name, value in values.items()
+    }
+    return json.dumps(finite, ensure_ascii=False).encode() + b"\n"
+
+
+def _ends_a_line(file: BinaryIO) -> bool:
+    file.seek(-1, os.SEEK_END)
+    return file.read(1) == b"\n"
+
+
 def _lines(path: Path) -> Iterator[dict[str, Any]]:
     if not path.exists():
         return
-    for text in path.read_text(encoding="utf-8").splitlines():
+    for text in path.read_bytes().split(b"\n"):
         try:
             line = json.loads(text)
-        except json.JSONDecodeError:
+        except ValueError:  # cut off by a crash, perhaps within a character
             continue
         yield line
 

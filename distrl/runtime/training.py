@@ -115,7 +115,9 @@ class Training:
         if config.mode != "online" and self.learner.num_updates == 0:
             self._collect(self.config.learner.warmup_trajectories)
             self._learn_offline(config.offline_updates)
-        total = self.learner.options.warmup_trajectories if config.mode == "offline" else config.num_trajectories
+            self._evaluate()
+            self._checkpoint()
+        total = 0 if config.mode == "offline" else config.num_trajectories
         while self.learner.num_received < total and not self._is_late():
             count = min(self.config.eval.every_trajectories, total - self.learner.num_received)
             self._collect(count)
@@ -265,9 +267,12 @@ class Training:
         for reason in skipped:
             self.run_directory.log("events", {"event": "checkpoint skipped", "reason": reason})
         if files is None:
+            for kind in ("metrics", "evaluations"):
+                self.run_directory.forget_after(kind, "trajectories", -1)
             return False
         state = msgspec.json.decode(files["state.json"])
         self.policy.load_tensors(unpack_tensors(files["weights.safetensors"]))
+        write_safely(self.run_directory.weights / "model.safetensors", files["weights.safetensors"])
         self.curriculum.restore(state["curriculum"])
         self.learner.replay.restore(files["replay.bin"])
         self.learner.restore(state["learner"], unpack_tensors(files["optimiser.safetensors"]))
@@ -277,7 +282,7 @@ class Training:
             self._snapshots.append(Snapshot(version=version, parameters=tensors))
         self._recent.extend(state["recent"])
         self._num_steps, self._trained_s, self.curve = state["num_steps"], state["trained_s"], state["curve"]
-        for kind, key in (("metrics", "trajectories"), ("evaluations", "trajectories")):
-            self.run_directory.forget_after(kind, key, self.learner.num_received)
+        for kind in ("metrics", "evaluations"):
+            self.run_directory.forget_after(kind, "trajectories", self.learner.num_received)
         self.run_directory.log("events", {"event": "resumed", "trajectories": self.learner.num_received})
         return True

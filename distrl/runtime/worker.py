@@ -92,12 +92,15 @@ class Batcher:
         self.num_decisions += len(group)
         try:
             decisions = self._policy.decide([r.situation for r in group], rngs, group[0].snapshot)
+            answers = list(zip(group, decisions, strict=True))
         except Exception as error:  # whoever waits must learn of it, or it waits for ever
             for request in group:
-                request.answer.set_exception(error)
+                if not request.answer.done():
+                    request.answer.set_exception(error)
             return
-        for request, decision in zip(group, decisions, strict=True):
-            request.answer.set_result(decision)
+        for request, decision in answers:
+            if not request.answer.done():
+                request.answer.set_result(decision)
 
 
 class Worker:
@@ -123,9 +126,13 @@ class Worker:
 
     async def run(self, tasks: TaskSource) -> None:
         """All devices at once, until the source has no more tasks; the first error stops them all."""
-        async with asyncio.TaskGroup() as group:
-            for device, environment in self._environments.items():
-                group.create_task(self._work(device, environment, tasks))
+        try:
+            async with asyncio.TaskGroup() as group:
+                for device, environment in self._environments.items():
+                    group.create_task(self._work(device, environment, tasks))
+        except BaseExceptionGroup as errors:
+            # They stop each other: the first is the cause, and is what callers know how to handle.
+            raise errors.exceptions[0] from errors
 
     async def _work(self, device: str, environment: Environment, tasks: TaskSource) -> None:
         """One device: consumes tasks, waits for the device and its decisions, ends with the tasks."""

@@ -169,7 +169,7 @@ def test_a_run_without_time_evaluates_and_stops() -> None:
 def test_with_a_lag_the_weights_that_act_are_so_many_versions_old(lag: int) -> None:
     versions: list[tuple[int, int]] = []
     config = settings(
-        learner={"publish_every_updates": 1},
+        learner={"new_steps_per_update": 6.0, "publish_every_updates": 1},
         collect={"lag_versions": lag, "num_devices": 1},
         train={"num_trajectories": 12},
         eval={"every_trajectories": 12, "episodes": 1},
@@ -184,7 +184,7 @@ def test_with_a_lag_the_weights_that_act_are_so_many_versions_old(lag: int) -> N
     training = Training(config, None, listener=note)
     training.run()
     published = [0, *(version for _, version in versions)]
-    # With one device, whatever acts was published before its episode began; no episode is worth two updates.
+    # With one device, whatever acts was published before its episode began; some episodes are worth two updates.
     assert [acted for acted, _ in versions] == [max(published[n] - lag, 0) for n in range(12)]
     assert versions[-1][1] > lag + 2
 

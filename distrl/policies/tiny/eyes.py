@@ -222,7 +222,8 @@ class PixelEyes:
         crops: dict[Hashable, Pixels] = {}
         for place, observation in enumerate(observations):
             elements = observation.elements[:MAX_ELEMENTS]
-            key: Hashable = (hash(observation.screen.data), tuple(e.box for e in elements))
+            screen = observation.screen
+            key: Hashable = (screen.width, hash(screen.data), tuple(e.box for e in elements))
             sight = self._book.recall(key)
             made.append(sight)
             if sight is None:
@@ -238,9 +239,9 @@ class PixelEyes:
         image = pixels_of(screen)
         keys: list[Hashable] = []
         for e in elements:
-            left, top = round(e.box[0] * screen.width), round(e.box[1] * screen.height)
-            right, bottom = round(e.box[2] * screen.width), round(e.box[3] * screen.height)
-            crop = image[top : max(bottom, top + 1), left : max(right, left + 1)]
+            left, right = _pixels_between(e.box[0], e.box[2], screen.width)
+            top, bottom = _pixels_between(e.box[1], e.box[3], screen.height)
+            crop = image[top:bottom, left:right]
             key = (*crop.shape, hash(crop.tobytes()))
             if key not in self._book.element_ids and key not in crops:
                 crops[key] = crop
@@ -286,6 +287,12 @@ class PixelEyes:
     def is_same(self, before: Observation, after: Observation) -> bool:
         """Whether the screen is as it was."""
         return before.screen == after.screen
+
+
+def _pixels_between(start: float, end: float, size: int) -> tuple[int, int]:
+    """The pixels of a stretch in shares; at least one, wherever it lies."""
+    first = min(max(round(start * size), 0), size - 1)
+    return first, max(min(round(end * size), size), first + 1)
 
 
 def pixels_of(screen: Screen) -> Pixels:

@@ -189,7 +189,7 @@ class TinyPolicy:
 def _by_size(moments: Sequence[Moment], rows: int) -> list[npt.NDArray[np.int64]]:
     """Rows to evaluate together: screens alike in size, or each would cost as much as the most crowded one."""
     order = np.argsort([len(m.elements) for m in moments], kind="stable")
-    return np.array_split(order, math.ceil(len(order) / rows))
+    return np.array_split(order, math.ceil(len(order) / rows)) if moments else []
 
 
 def _make_eyes(module: TinyModule) -> Eyes:
@@ -223,5 +223,6 @@ def _pick(log_probs: npt.NDArray[np.float32], draws: npt.NDArray[np.float64] | N
     """One column for each row: the likeliest, or the one that a uniform draw falls on."""
     if draws is None:
         return np.asarray(log_probs.argmax(axis=1), np.int64)
+    draws = np.maximum(draws, np.finfo(np.float64).tiny)  # a draw of 0 would fall on the first, however unlikely
     cumulative = np.exp(log_probs.astype(np.float64)).cumsum(axis=1)
     return np.asarray((cumulative < draws[:, None] * cumulative[:, -1:]).sum(axis=1), np.int64)

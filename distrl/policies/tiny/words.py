@@ -9,6 +9,8 @@ from functools import lru_cache
 
 import msgspec
 
+from distrl.core.types import MAX_TEXT_CHARS
+
 MAX_WORDS = 32
 _EDGE = "\"'()[]{}<>,.;:!?\u201c\u201d\u2018\u2019\u00ab\u00bb\u2026"
 _BLANKS = re.compile(r"\S+")
@@ -34,9 +36,9 @@ class Words(msgspec.Struct, frozen=True, kw_only=True):
 
 @lru_cache(maxsize=4096)
 def words_of(text: str) -> Words:
-    """The words of a text, at most 32 of them."""
+    """The words of a text, at most 32 of them, as far as they can all be typed at once."""
     places = []
-    for found in _BLANKS.finditer(text):
+    for found in _BLANKS.finditer(text[:MAX_TEXT_CHARS]):
         chunk = found.group()
         start = found.start() + len(chunk) - len(chunk.lstrip(_EDGE))
         end = found.end() - (len(chunk) - len(chunk.rstrip(_EDGE)))
