@@ -22,6 +22,24 @@ from .test_reading import nearest
         (0.2, 0.9985, 0.4, 1.0),
         (0.9985, 0.1, 1.0, 0.2),
     ],
+)
+def test_a_box_at_or_beyond_an_edge_is_seen(box: tuple[float, float, float, float]) -> None:
+    (sight,) = eyes_of("pixels").see([observation(element("", box))])
+    assert len(sight.elements) == 1
+
+
+def test_the_same_bytes_in_another_shape_are_another_screen() -> None:
+    pixels = np.zeros((40, 20, 3), np.uint8)
+    pixels[:20] = 255
+    eyes = eyes_of("pixels")
+    tall = observation(element("", (0.0, 0.0, 1.0, 1.0)), pixels=pixels)
+    wide = msgspec.structs.replace(tall, screen=Screen(data=tall.screen.data, width=40, height=20))
+    assert (eyes.see([tall])[0].elements != eyes.see([wide])[0].elements).all()
+
+
+def test_a_row_with_a_badge_is_read() -> None:
+    row: Pixels = np.full((43, 254, 3), 255, np.uint8)
+    yy, xx = np.mgrid[:43, :254]
     row[(yy - 21) ** 2 + (xx - 25) ** 2 < 13.5**2] = (63, 105, 220)
     for top, text in ((4, "Network internet"), (19, "mobile hotspot")):
         line = draw_line(text, margin=2)
