@@ -16,7 +16,10 @@ from . import fleet
 plain = st.dictionaries(
     st.text(st.characters(codec="ascii"), max_size=8),
     st.one_of(
-        st.integers(-(2**53), 2**53), st.floats(allow_nan=False), st.text(st.characters(codec="ascii")), st.none()
+        st.integers(-(2**53), 2**53),
+        st.floats(allow_nan=False, allow_infinity=False),
+        st.text(st.characters(codec="ascii")),
+        st.none(),
     ),
     max_size=4,
 )
