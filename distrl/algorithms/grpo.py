@@ -24,7 +24,7 @@ class GRPO:
         """Sizes."""
 
         clip: Positive = 0.2
-        entropy_weight: NonNegative = 0.01
+        entropy_weight: NonNegative = 0.05
         group_size: Count = 8
         window_trajectories: Count = 64
 

@@ -37,7 +37,7 @@ class LearnerConfig(Section):
     max_gradient_norm: float = Field(default=1.0, gt=0, description="longest gradient")
     batch_trajectories: int = Field(default=16, ge=1, le=4096, description="trajectories in an update")
     fresh_share: float = Field(default=0.0, ge=0, le=1, description="share of each batch taken from the newest ones")
-    new_steps_per_update: float = Field(default=48.0, gt=0, description="steps that have to arrive for each update")
+    new_steps_per_update: float = Field(default=24.0, gt=0, description="steps that have to arrive for each update")
     warmup_trajectories: int = Field(default=128, ge=1, description="trajectories collected before the first update")
     publish_every_updates: int = Field(default=2, ge=1, description="updates from one published version to the next")
 
@@ -55,6 +55,9 @@ class CollectConfig(Section):
     lag_versions: int = Field(default=0, ge=0, description="act with weights so many versions old")
     swap_weights_at: Literal["step", "episode"] = Field(
         default="step", description="when a device takes up new weights: at each step, or when an episode begins"
+    )
+    has_fresh_tasks: bool = Field(
+        default=True, description="new tasks of the training templates without end, not those of the list over and over"
     )
     has_curriculum: bool = Field(
         default=True, description="draw templates that fail more often, and learn more from surprises"

@@ -27,6 +27,14 @@ class Screen(msgspec.Struct, frozen=True, kw_only=True):
     encoding: Literal["raw", "png", "jpeg", "webp"] = "raw"
 
 
+ELEMENT_KINDS = (
+    *("other", "text", "button", "icon", "row", "field", "switch", "checkbox", "radio", "tab", "chip", "card"),
+    *("slider", "app", "key", "nav", "link", "day", "photo", "pin"),
+)
+"""Kinds of elements that have a number; the number 0 is everything else."""
+_KIND_NUMBERS = {kind: number for number, kind in enumerate(ELEMENT_KINDS)}
+
+
 class Element(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A thing on the screen that can be read or touched; `box` is (left, top, right, bottom) in [0, 1]."""
 
@@ -39,6 +47,11 @@ class Element(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     checked: bool | None = None
     editable: bool = False
     focused: bool = False
+
+    @property
+    def kind_number(self) -> int:
+        """Its place in `ELEMENT_KINDS`."""
+        return _KIND_NUMBERS.get(self.kind, 0)
 
     @property
     def center(self) -> tuple[float, float]:

@@ -6,31 +6,25 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from distrl.core.types import Action, Element, Finish, Invalid, LongPress, OpenApp, Press, Swipe, Tap, TypeText
+from distrl.core.types import (
+    ELEMENT_KINDS,
+    Action,
+    Element,
+    Finish,
+    Invalid,
+    LongPress,
+    OpenApp,
+    Press,
+    Swipe,
+    Tap,
+    TypeText,
+)
 
 MAX_ELEMENTS = 64
 MAX_ELEMENT_BYTES = 64
 MAX_INSTRUCTION = 500
 TEXT_CHARACTERS = frozenset(string.printable) | frozenset(
     "°·…–—‘’“”€£àáâãäåæçèéêëìíîïñòóôõöøùúûüýßÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕÖØÙÚÛÜÝ"
-)
-ELEMENT_KINDS = (
-    *(
-        "other",
-        "text",
-        "button",
-        "icon",
-        "row",
-        "field",
-        "switch",
-        "checkbox",
-        "radio",
-        "tab",
-        "chip",
-        "card",
-        "slider",
-    ),
-    *("app", "key", "nav", "link", "day", "photo", "pin"),
 )
 FLAGS = ("enabled", "clickable", "checked", "editable", "focused")
 
@@ -55,7 +49,7 @@ def elements_to_arrays(elements: tuple[Element, ...]) -> dict[str, Any]:
     texts = np.zeros((MAX_ELEMENTS, MAX_ELEMENT_BYTES), np.uint8)
     for index, element in enumerate(shown):
         boxes[index] = element.box
-        kinds[index] = ELEMENT_KINDS.index(element.kind) if element.kind in ELEMENT_KINDS else 0
+        kinds[index] = element.kind_number
         flags[index] = [bool(getattr(element, flag)) for flag in FLAGS]
         cut = element.text.encode("utf-8", "replace")[:MAX_ELEMENT_BYTES]
         data = cut.decode("utf-8", "ignore").encode()

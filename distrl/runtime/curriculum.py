@@ -1,5 +1,7 @@
 """Which task next: outcomes in, tasks out.
 
+Tasks come from a list, or as new ones of the same templates: what is asked for a second time can be learned by heart.
+
 By default a template that is solved most of the time is drawn less often, so that time goes where something is left to
 learn; and what came unexpectedly counts more in replay. Both can be switched off; all algorithms have them alike.
 """
@@ -13,6 +15,7 @@ import msgspec
 from distrl.core.types import Task, Trajectory
 
 SURPRISE_FLOOR = 0.02
+_NUMBERS = 10**9
 
 
 class Assignment(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,6 +30,14 @@ class TaskSource(Protocol):
 
     def next(self) -> Assignment | None:
         """The next attempt, or None when there is nothing left to do."""
+        ...
+
+
+class TaskMaker(Protocol):
+    """Where tasks without end come from."""
+
+    def like(self, task: Task, number: int) -> Task:
+        """Another task of the same template; the same number gives the same one."""
         ...
 
 
@@ -45,10 +56,18 @@ class Curriculum:
     """Tasks of all templates, drawn by how often they are solved: accepted with probability 1.15 - success."""
 
     def __init__(
-        self, tasks: Sequence[Task], rng: Random, *, is_adaptive: bool = True, group_size: int = 1, decay: float = 0.97
+        self,
+        tasks: Sequence[Task],
+        rng: Random,
+        *,
+        fresh: TaskMaker | None = None,
+        is_adaptive: bool = True,
+        group_size: int = 1,
+        decay: float = 0.97,
     ) -> None:
         self._tasks = tuple(tasks)
         self._rng = rng
+        self._fresh = fresh
         self._is_adaptive = is_adaptive
         self._group_size = group_size
         self._decay = decay
@@ -70,7 +89,7 @@ class Curriculum:
         while True:
             task = self._rng.choice(self._tasks)
             if not self._is_adaptive or self._rng.random() < 1.15 - self.success_of(task.template):
-                return task
+                return self._fresh.like(task, self._rng.randrange(_NUMBERS)) if self._fresh else task
 
     def success_of(self, template: str) -> float:
         """How often this template was solved lately; unknown ones count as half."""
@@ -90,16 +109,15 @@ class Curriculum:
         """Everything, as plain data."""
         return {
             "success": dict(self._success),
-            "group": [[a.task.id, a.group] for a in self._group],
+            "group": msgspec.to_builtins(self._group),
             "num_groups": self._num_groups,
             "rng": self._rng.getstate(),
         }
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on where `state` was taken."""
-        by_id = {task.id: task for task in self._tasks}
         version, internal, gauss = state["rng"]
         self._rng.setstate((version, tuple(internal), gauss))
         self._success = dict(state["success"])
-        self._group = [Assignment(task=by_id[task_id], group=group) for task_id, group in state["group"]]
+        self._group = msgspec.convert(state["group"], list[Assignment])
         self._num_groups = state["num_groups"]

@@ -44,8 +44,9 @@ _MOMENTS = {0: "moments"}
 _WORDS = {0: "moments", 1: "words"}
 _ELEMENTS = {0: "moments", 1: "elements"}
 AXES: Mapping[str, Mapping[int, str]] = {
-    "word_vectors": _WORDS,
+    "word_meanings": _WORDS,
     "word_mask": _WORDS,
+    "typed": _WORDS,
     "element_places": _ELEMENTS,
     "element_mask": _ELEMENTS,
     "texts": {0: "different_elements"},

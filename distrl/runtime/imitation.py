@@ -18,7 +18,7 @@ from distrl.core.config import Config
 from distrl.core.seeds import derive_random
 from distrl.core.types import Outcome, Task
 from distrl.policies.tiny.features import Moment
-from distrl.policies.tiny.policy import Choices, Renaming, TinyPolicy
+from distrl.policies.tiny.policy import Choices, TinyPolicy
 from distrl.runtime.demonstrations import SLIP, choose_tasks, demonstrate
 from distrl.runtime.evaluation import Report, evaluate, summarise
 
@@ -30,8 +30,8 @@ class ImitationOptions(msgspec.Struct, frozen=True, kw_only=True):
     rounds: int = 1
     """How often each is shown, with other slips."""
     noise: float = 0.15
-    rename: float = 0.2
-    """Share of names that are taken for others while learning; see `rename` in the tiny policy's features."""
+    entropy_weight: float = 0.1
+    """How much doubt is worth: what is imitated with certainty, reinforcement learning hardly ever tries otherwise."""
     target: float = 0.55
     max_epochs: int = 60
     batch_steps: int = 64
@@ -59,10 +59,9 @@ def imitate(policy: TinyPolicy, tasks: Sequence[Task], config: Config, options: 
     moments, choices = _examples(policy, shown, options, config.seed)
     optimiser = torch.optim.AdamW(policy.parameters(), lr=options.learning_rate)
     order = np.random.default_rng(config.seed)
-    renaming = Renaming(share=options.rename, generator=torch.Generator().manual_seed(config.seed))
     for epoch in range(1, options.max_epochs + 1):
         batches = np.array_split(order.permutation(len(moments)), math.ceil(len(moments) / options.batch_steps))
-        loss = _epoch(policy, moments, choices, optimiser, batches, renaming)
+        loss = _epoch(policy, moments, choices, optimiser, batches, options.entropy_weight)
         if epoch % options.check_every_epochs == 0 or epoch == options.max_epochs:
             progress = Progress(
                 epoch=epoch,
@@ -102,14 +101,15 @@ def _epoch(
     choices: Choices,
     optimiser: torch.optim.Optimizer,
     batches: Iterable[npt.NDArray[np.int64]],
-    renaming: Renaming,
+    entropy_weight: float,
 ) -> float:
-    """One pass over all examples; the mean loss."""
+    """One pass over all examples; the mean loss, without what doubt was worth."""
     total = 0.0
     for rows in batches:
-        loss = -policy.judge([moments[i] for i in rows], choices[rows], renaming).log_prob.mean()
+        said = policy.judge([moments[i] for i in rows], choices[rows])
+        loss = -said.log_prob.mean()
         optimiser.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
+        (loss - entropy_weight * said.entropy.mean()).backward()  # type: ignore[no-untyped-call]
         nn.utils.clip_grad_norm_(policy.parameters(), 1.0)
         optimiser.step()
         total += float(loss.detach()) * len(rows)

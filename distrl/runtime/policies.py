@@ -20,7 +20,10 @@ def load_start(config: Config) -> TinyPolicy:
         load_encoder(policy, SHIPPED / "encoder.safetensors")
     if start != "scratch":
         path = imitation_path(config.tasks.suite, config.policy.mode) if start == "imitation" else Path(start)
-        policy.load_tensors(read_weights(path))
+        try:
+            policy.load_tensors(read_weights(path))
+        except UserError as error:
+            raise UserError(f"policy.start: {path}: {error}") from error
     return policy
 
 

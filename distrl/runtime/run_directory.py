@@ -4,6 +4,7 @@ config.toml (resolved), metrics.jsonl and TensorBoard events, events.jsonl, eval
 checkpoints/. Resuming is the same command again; the same directory with another configuration is refused.
 """
 
+import fcntl
 import json
 import math
 import os
@@ -20,6 +21,7 @@ from distrl.runtime.checkpoints import write_safely
 
 _MAY_DIFFER = ("num_trajectories", "max_minutes")
 """Keys that a resumed run may change: how long it goes on."""
+_LOCK = ".lock"
 
 
 class RunDirectory:
@@ -30,6 +32,7 @@ class RunDirectory:
         self.checkpoints = path / "checkpoints"
         self.weights = path / "weights"
         self._board: SummaryWriter | None = None
+        self._lock: BinaryIO | None = None
 
     def open(self, config: Config) -> None:
         """Make the directory, or go on in it; raises `UserError` if it belongs to another configuration."""
@@ -38,14 +41,18 @@ class RunDirectory:
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             if file.exists():
-                _refuse_other(file.read_text(encoding="utf-8"), text, self.path)
-            elif any(not path.name.endswith(".aside") for path in self.path.iterdir()):
+                _refuse_other(file.read_text(encoding="utf-8", errors="replace"), text, self.path)
+            elif any(path.name != _LOCK and path.suffix != ".aside" for path in self.path.iterdir()):
                 raise UserError(f"{self.path} is not empty and not a run; choose another --run-dir")
+            self._lock = _lock(self.path / _LOCK)
             write_safely(file, text.encode())
             self.weights.mkdir(exist_ok=True)
         except OSError as error:
             raise UserError(f"cannot write to the run directory {self.path}: {error.strerror}") from error
-        self._board = SummaryWriter(str(self.path / "tensorboard"), flush_secs=10)
+
+    def start_board(self, *, step: int) -> None:
+        """Write for TensorBoard from now on; what it was told about this step and later ones is taken back."""
+        self._board = SummaryWriter(str(self.path / "tensorboard"), flush_secs=10, purge_step=step)
 
     def log(self, kind: str, values: Mapping[str, Any]) -> None:
         """Append a line to `<kind>.jsonl`; events carry the time of day, so that people can find them."""
@@ -79,6 +86,20 @@ class RunDirectory:
         if self._board is not None:
             self._board.close()
             self._board = None
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
+
+
+def _lock(path: Path) -> BinaryIO:
+    """A file that one process holds as long as it lives; `UserError` while another does."""
+    file = path.open("ab")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        file.close()
+        raise UserError(f"another process trains in {path.parent}; wait for it, or choose another --run-dir") from error
+    return file
 
 
 def _json_line(values: Mapping[str, Any]) -> bytes:

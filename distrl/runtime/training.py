@@ -32,6 +32,7 @@ from distrl.runtime.run_directory import RunDirectory
 from distrl.runtime.tensors import pack_tensors, unpack_tensors
 from distrl.runtime.worker import Worker, WorkerOptions
 from distrl.tasks.book import load_tasks
+from distrl.tasks.fresh import FreshTasks
 
 EVALUATION_SEED = 10_007
 RECENT = 200
@@ -79,9 +80,11 @@ class Training:
         self.policy: TinyPolicy = load_start(config)
         self.algorithm = make_algorithm(config.algorithm.name, config.algorithm.options)
         sampling = self.algorithm.sampling
+        is_fresh = config.collect.has_fresh_tasks and config.tasks.split == "train"
         self.curriculum = Curriculum(
             load_tasks(config.tasks.suite, config.tasks.split),
             derive_random(config.seed, "curriculum"),
+            fresh=FreshTasks(config.tasks.suite) if is_fresh else None,
             is_adaptive=config.collect.has_curriculum,
             group_size=sampling.group_size,
         )
@@ -108,7 +111,10 @@ class Training:
 
     def run(self) -> None:
         """Train to the end, from the newest checkpoint if there is one."""
-        if not self._resume():
+        is_resumed = self._resume()
+        if self.run_directory is not None:
+            self.run_directory.start_board(step=self.learner.num_updates + is_resumed)
+        if not is_resumed:
             self._evaluate()
             self._checkpoint()
         config = self.config.train
@@ -216,7 +222,7 @@ class Training:
             for is_greedy in ((True, False) if config.eval.has_sampled else (True,))
         ]
         progress = self._progress("evaluated", *reports)
-        row = {
+        row: dict[str, Any] = {
             "trajectories": progress.trajectories,
             "steps": progress.steps,
             "updates": progress.updates,
@@ -224,12 +230,12 @@ class Training:
             "success": reports[0].success,
             "low": reports[0].low,
             "high": reports[0].high,
-            "sampled_success": reports[-1].success,
+            "sampled_success": reports[1].success if config.eval.has_sampled else None,
         }
         self.curve.append(row)
         if self.run_directory is not None:
             self.run_directory.log("evaluations", row)
-            self.run_directory.plot({"eval/success": row["success"]}, step=progress.trajectories)
+            self.run_directory.plot({"eval/success": row["success"]}, step=progress.updates)
         self._listener(progress)
 
     # ---- what is remembered

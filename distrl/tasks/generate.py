@@ -5,6 +5,7 @@ split has had. The test split has the unseen templates too, and one in five of i
 """
 
 import sys
+from collections.abc import Set
 from pathlib import Path
 
 import msgspec
@@ -46,28 +47,37 @@ class Drawer:
 
     def draw(self, template: Template, *, suite: str, split: str, number: int) -> Task | None:
         """The next task of a template, or None when its combinations are used up."""
-        task_id = f"{suite}-{split}-{number:04d}"
-        rng = derive_random(SEED, task_id, template.name)
-        for _ in range(MAX_DRAWS):
-            params = template.draw(Draw(rng, is_test=split == "test"))
-            instruction = rng.choice(template.phrasings).format(**params)
-            combination = f"{template.name}:{template.visible(params)}"
-            if combination in self._used or instruction.casefold() in self._used:
-                continue
-            self._used |= {combination, instruction.casefold()}
+        task = draw_task(template, suite=suite, split=split, number=number, used=self._used)
+        if task is not None:
+            self._used |= names_of(task, template)
+        return task
+
+
+def draw_task(template: Template, *, suite: str, split: str, number: int, used: Set[str]) -> Task | None:
+    """The task of this number, other than all that are used; None if none is found."""
+    task_id = f"{suite}-{split}-{number:04d}"
+    rng = derive_random(SEED, task_id, template.name)
+    for _ in range(MAX_DRAWS):
+        params = template.draw(Draw(rng, is_test=split == "test"))
+        task = Task(
+            id=task_id,
+            suite=suite,
+            split=split,
+            instruction=rng.choice(template.phrasings).format(**params),
+            max_steps=template.max_steps,
+            template=template.name,
+            params=params,
+            difficulty=template.difficulty,
+        )
+        if used.isdisjoint(names_of(task, template)):
             tags = rng.choice(VARIATION_SETS) if rng.random() < 0.5 else ()
-            return Task(
-                id=task_id,
-                suite=suite,
-                split=split,
-                instruction=instruction,
-                max_steps=template.max_steps,
-                template=template.name,
-                params=params,
-                difficulty=template.difficulty,
-                tags=tags,
-            )
-        return None
+            return msgspec.structs.replace(task, tags=tags)
+    return None
+
+
+def names_of(task: Task, template: Template) -> set[str]:
+    """What no two tasks may share: what is asked for, and the words that ask for it."""
+    return {f"{template.name}:{template.visible(task.params)}", task.instruction.casefold()}
 
 
 def generate(suite: str) -> dict[str, tuple[Task, ...]]:

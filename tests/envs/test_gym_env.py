@@ -12,9 +12,9 @@ from gymnasium.utils.env_checker import check_env
 
 import distrl.envs  # noqa: F401  (registers the environment)
 from distrl.core.errors import UnknownNameError, UserError
-from distrl.core.types import Element, Invalid, Press, Swipe, Tap
+from distrl.core.types import ELEMENT_KINDS, Element, Invalid, Press, Swipe, Tap
 from distrl.envs.gym_env import KINDS, to_action
-from distrl.envs.observations import ELEMENT_KINDS, elements_to_arrays
+from distrl.envs.observations import elements_to_arrays
 
 
 def make(**options: Any) -> gymnasium.Env[Any, Any]:

@@ -39,7 +39,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "learner": {
         "batch_trajectories": 4,
         "warmup_trajectories": 4,
-        "new_steps_per_update": 16.0,
+        "new_steps_per_update": 6.0,
         "publish_every_updates": 2,
     },
     "collect": {"num_devices": 2},

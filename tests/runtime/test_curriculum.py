@@ -1,6 +1,7 @@
 """Which task comes next: fairly, more often where something is left to learn, and the same after a restart."""
 
 from collections import Counter
+from collections.abc import Sequence
 from random import Random
 
 import msgspec
@@ -8,6 +9,8 @@ import pytest
 
 from distrl.core.types import Outcome, Task
 from distrl.runtime.curriculum import SURPRISE_FLOOR, Curriculum, FixedTasks
+from distrl.tasks.book import load_tasks
+from distrl.tasks.fresh import FreshTasks
 
 from .fleet import plain_trajectory, task, tasks
 
@@ -95,16 +98,27 @@ def test_a_single_attempt_has_no_group() -> None:
     assert Curriculum(EASY, Random(0)).next().group == ""
 
 
+def test_fresh_tasks_are_of_the_templates_of_the_list_and_not_on_it() -> None:
+    listed = load_tasks("system", "train")
+    curriculum = Curriculum(listed, Random(0), fresh=FreshTasks("system"))
+    drawn_tasks = [curriculum.next().task for _ in range(60)]
+    assert {t.template for t in drawn_tasks} <= {t.template for t in listed}
+    assert not {t.id for t in drawn_tasks} & {t.id for t in listed}
+    assert len({t.id for t in drawn_tasks}) == 60
+
+
 @pytest.mark.parametrize("group_size", [1, 4])
 @pytest.mark.parametrize("is_adaptive", [True, False])
-def test_after_a_restart_the_future_is_the_same(group_size: int, is_adaptive: bool) -> None:
-    def make(seed: int, of: list[Task]) -> Curriculum:
-        return Curriculum(of, Random(seed), group_size=group_size, is_adaptive=is_adaptive)
+@pytest.mark.parametrize("fresh", [None, FreshTasks("system")])
+def test_after_a_restart_the_future_is_the_same(group_size: int, is_adaptive: bool, fresh: FreshTasks | None) -> None:
+    def make(seed: int, of: Sequence[Task]) -> Curriculum:
+        return Curriculum(of, Random(seed), fresh=fresh, group_size=group_size, is_adaptive=is_adaptive)
 
-    straight = make(3, EASY + HARD)
+    listed = load_tasks("system", "train") if fresh else EASY + HARD
+    straight = make(3, listed)
     _ = [straight.next() for _ in range(6)]  # stops within a group
     learned(straight, "easy", is_success=True, times=20)
-    restored = make(99, EASY + HARD)
+    restored = make(99, listed)
     restored.restore(msgspec.json.decode(msgspec.json.encode(straight.state())))
     for n in range(40):
         assert straight.next() == restored.next()

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from distrl.core.clock import run_virtual
 from distrl.core.config import Config
-from distrl.core.types import Claim, Finish, Outcome, Task, Trajectory, Wait
+from distrl.core.types import Action, Claim, Finish, Outcome, Situation, Task, Trajectory, Wait
 from distrl.policies.tiny.policy import TinyPolicy
 from distrl.runtime.evaluation import Scripted, choose_episodes, evaluate, summarise, wilson
 from distrl.tasks.book import load_tasks
@@ -149,6 +149,18 @@ def test_who_listens_sees_every_episode_with_its_screens() -> None:
     assert all(t.steps[0].observation.screen.data and t.final.elements for t in seen)
     assert [t.outcome for t in returned] == [Outcome.FAILED] * 6
     assert [len(t.steps) for t in returned] == [1] * 6
+
+
+def test_episodes_come_in_the_order_of_the_tasks_whichever_ends_first() -> None:
+    def act(situation: Situation) -> Action:
+        return Wait() if situation.task == TASKS[0] else Finish(claim=Claim.COMPLETE)
+
+    ended: list[str] = []
+    returned = run_virtual(
+        evaluate(Scripted(act), TASKS, fleet.settings(), on_episode=lambda trajectory: ended.append(trajectory.task.id))
+    )
+    assert [t.task for t in returned] == list(TASKS)
+    assert ended == [t.id for t in (*TASKS[1:], TASKS[0])]
 
 
 def test_a_policy_that_waits_uses_all_its_steps_and_solves_nothing() -> None:

@@ -143,6 +143,7 @@ def test_numbers_are_plotted_for_tensorboard(tmp_path: Path) -> None:
     run = RunDirectory(tmp_path / "run")
     run.plot({"loss": 1.0}, step=1)  # before it is open nothing happens
     run.open(fleet.settings())
+    run.start_board(step=0)
     run.plot({"loss": 1.0}, step=1)
     run.close()
     run.close()
@@ -155,3 +156,20 @@ def test_the_log_is_json_that_anybody_can_read(tmp_path: Path) -> None:
     run.log("events", {"event": "Grüße", "value": 0.1})
     (line,) = (tmp_path / "events.jsonl").read_text(encoding="utf-8").splitlines()
     assert json.loads(line)["event"] == "Grüße"
+
+
+def test_one_process_at_a_time_trains_in_a_directory(tmp_path: Path) -> None:
+    first = RunDirectory(tmp_path / "run")
+    first.open(fleet.settings())
+    with pytest.raises(UserError, match=r"another process trains in .*run; wait"):
+        opened(tmp_path / "run")
+    first.close()
+    opened(tmp_path / "run")
+
+
+def test_a_configuration_that_is_not_text_is_another_one(tmp_path: Path) -> None:
+    opened(tmp_path / "run")
+    (tmp_path / "run" / "config.toml").write_bytes(b"seed = \xff\xfe")
+    with pytest.raises(UserError, match="another configuration"):
+        opened(tmp_path / "run")
+    assert (tmp_path / "run" / "config.toml").read_bytes() == b"seed = \xff\xfe"

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from distrl.core.config import Config
+from distrl.core.errors import UserError
 from distrl.runtime.checkpoints import newest_checkpoint
 from distrl.runtime.run_directory import RunDirectory
 from distrl.runtime.tensors import unpack_tensors
@@ -154,6 +155,18 @@ def test_progress_is_told_after_every_trajectory_and_evaluation() -> None:
     assert [p.trajectories for p in told if p.kind == "collecting"] == list(range(1, 9))
     assert [p.trajectories for p in told if p.kind == "evaluated"] == [0, 4, 8]
     assert all(p.report and p.sampled for p in told if p.kind == "evaluated")
+
+
+@pytest.mark.parametrize("has_sampled", [True, False])
+def test_sampled_success_is_known_only_if_actions_were_sampled(has_sampled: bool) -> None:
+    training = train(settings(train={"max_minutes": 1e-9}, eval={"has_sampled": has_sampled}), None)
+    assert (training.curve[0]["sampled_success"] is None) is not has_sampled
+
+
+def test_a_damaged_start_is_named(tmp_path: Path) -> None:
+    (tmp_path / "start.safetensors").write_bytes(b"torn")
+    with raises(UserError, "start.safetensors: not a safetensors file"):
+        Training(settings(policy={"start": str(tmp_path / "start.safetensors")}))
 
 
 def test_a_run_without_time_evaluates_and_stops() -> None:

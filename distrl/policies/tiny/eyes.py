@@ -8,7 +8,7 @@ pictures themselves would take gigabytes.
 
 import io
 from collections import OrderedDict
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Protocol
 
 import msgspec
@@ -16,16 +16,16 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from distrl.core.types import Element, Observation, Screen
+from distrl.core.types import ELEMENT_KINDS, Element, Observation, Screen
 from distrl.policies.tiny.encoder import WORD_DIM, WordEncoder, encode_words, hash_word
-from distrl.policies.tiny.reading import Pixels, draw_word, read_words
+from distrl.policies.tiny.familiar import FamiliarPictures, familiar_words
+from distrl.policies.tiny.reading import Pixels, canonical, draw_word, find_words
 from distrl.policies.tiny.words import words_of
 
 MAX_ELEMENTS = 64
 LOOK_WIDTH, LOOK_HEIGHT = 8, 6
-KINDS = 32
 _FLAGS = 6
-_KEPT_SIGHTS = 20_000
+_KEPT_SIGHTS, _KEPT_OBSERVATIONS = 20_000, 1_000
 
 Floats = npt.NDArray[np.float32]
 Ids = npt.NDArray[np.int32]
@@ -79,8 +79,12 @@ class Eyes(Protocol):
         """The vectors of all words so far, by id."""
         ...
 
+    def meanings(self) -> Floats:
+        """What all words so far mean, by id: zeros for those that are not familiar."""
+        ...
+
     def texts(self, ids: Ids) -> Floats:
-        """The mean vector of the words of each of these elements."""
+        """The mean meaning of the words of each of these elements."""
         ...
 
     def looks(self, ids: Ids) -> Floats:
@@ -99,15 +103,22 @@ class _Book:
         self.word_ids: dict[Hashable, int] = {}
         self.element_ids: dict[Hashable, int] = {}
         self.vectors = Rows(WORD_DIM, np.float32)
+        self.meanings = Rows(WORD_DIM, np.float32)
         self.texts = Rows(WORD_DIM, np.float32)
         self.looks = Rows(look_dim, look_dtype)
         self.segments: list[tuple[int, ...]] = [()]
         self.sights: OrderedDict[Hashable, Sight] = OrderedDict()
         self.texts_read: dict[str, Ids] = {}
+        self.recent: OrderedDict[int, tuple[Observation, Sight]] = OrderedDict()
+
+    def add_word(self, key: Hashable, vector: npt.NDArray[np.generic], meaning: npt.NDArray[np.generic]) -> None:
+        """A new word: what it is like, and what it means (nothing, if it is not a familiar one)."""
+        self.word_ids[key] = self.vectors.add(vector)
+        self.meanings.add(meaning)
 
     def add_element(self, key: Hashable, segments: tuple[int, ...], look: npt.NDArray[np.generic]) -> None:
         """A new element whose words are known."""
-        rows = self.vectors.data[list(segments)]
+        rows = self.meanings.data[list(segments)]
         self.texts.add(rows.mean(axis=0) if segments else np.zeros(WORD_DIM, np.float32))
         self.element_ids[key] = self.looks.add(look)
         self.segments.append(segments)
@@ -125,6 +136,18 @@ class _Book:
             starts=starts.astype(np.int32),
             geometry=np.concatenate((boxes[:, :2] + size / 2, size), axis=1),
         )
+
+    def just_seen(self, observation: Observation) -> Sight | None:
+        """The sight of an observation that was looked at a moment ago: history is looked at again and again."""
+        known = self.recent.get(id(observation))
+        return None if known is None else known[1]
+
+    def note(self, observation: Observation, sight: Sight) -> Sight:
+        """Remember a sight as that of this very object, which is held so that no other can take its place."""
+        self.recent[id(observation)] = (observation, sight)
+        if len(self.recent) > _KEPT_OBSERVATIONS:
+            self.recent.popitem(last=False)
+        return sight
 
     def recall(self, key: Hashable) -> Sight | None:
         """A sight seen before."""
@@ -144,7 +167,7 @@ class _Book:
 class TextEyes:
     """Read the ui tree: text, kind and state of each element."""
 
-    look_dim = KINDS + _FLAGS
+    look_dim = len(ELEMENT_KINDS) + _FLAGS
     sharpness = 0.5
 
     def __init__(self) -> None:
@@ -152,7 +175,9 @@ class TextEyes:
 
     def see(self, observations: Sequence[Observation]) -> list[Sight]:
         """One sight for each."""
-        return [self._see(o.elements[:MAX_ELEMENTS]) for o in observations]
+        return [
+            self._book.just_seen(o) or self._book.note(o, self._see(o.elements[:MAX_ELEMENTS])) for o in observations
+        ]
 
     def _see(self, elements: tuple[Element, ...]) -> Sight:
         known = self._book.recall(elements)
@@ -175,7 +200,8 @@ class TextEyes:
         for index in range(len(words)):
             word = words[index].casefold()
             if word not in self._book.word_ids:
-                self._book.word_ids[word] = self._book.vectors.add(hash_word(word))
+                vector = hash_word(word)
+                self._book.add_word(word, vector, vector if word in familiar_words() else np.zeros_like(vector))
             ids.append(self._book.word_ids[word])
         self._book.texts_read[instruction] = np.array(ids, np.int32)
         return self._book.texts_read[instruction]
@@ -184,8 +210,12 @@ class TextEyes:
         """The vectors of all words so far."""
         return self._book.vectors.data  # type: ignore[return-value]
 
+    def meanings(self) -> Floats:
+        """What all words so far mean."""
+        return self._book.meanings.data  # type: ignore[return-value]
+
     def texts(self, ids: Ids) -> Floats:
-        """The mean vector of the words of each element."""
+        """The mean meaning of the words of each element."""
         return self._book.texts.data[ids]  # type: ignore[return-value]
 
     def looks(self, ids: Ids) -> Floats:
@@ -198,10 +228,10 @@ class TextEyes:
 
 
 def _look_of(element: Element) -> Floats:
-    look = np.zeros(KINDS + _FLAGS, np.float32)
-    look[sum(element.kind.encode()) % KINDS] = 1.0
+    look = np.zeros(TextEyes.look_dim, np.float32)
+    look[element.kind_number] = 1.0
     flags = (element.enabled, element.clickable, element.checked is True, element.checked is False)
-    look[KINDS:] = (*flags, element.editable, element.focused)
+    look[-_FLAGS:] = (*flags, element.editable, element.focused)
     return look
 
 
@@ -213,6 +243,7 @@ class PixelEyes:
 
     def __init__(self, encoder: WordEncoder) -> None:
         self._encoder = encoder
+        self._familiar = FamiliarPictures(encoder)
         self._book = _Book(self.look_dim, np.uint8)
 
     def see(self, observations: Sequence[Observation]) -> list[Sight]:
@@ -221,6 +252,10 @@ class PixelEyes:
         waiting: list[tuple[int, Hashable, list[Hashable], tuple[Element, ...]]] = []
         crops: dict[Hashable, Pixels] = {}
         for place, observation in enumerate(observations):
+            sight = self._book.just_seen(observation)
+            if sight is not None:
+                made.append(sight)
+                continue
             elements = observation.elements[:MAX_ELEMENTS]
             screen = observation.screen
             key: Hashable = (screen.width, hash(screen.data), tuple(e.box for e in elements))
@@ -232,7 +267,7 @@ class PixelEyes:
         self._learn(crops)
         for place, key, keys, elements in waiting:
             made[place] = self._book.keep(key, self._book.sight(keys, elements))
-        return [sight for sight in made if sight is not None]
+        return [self._book.note(o, sight) for o, sight in zip(observations, made, strict=True) if sight is not None]
 
     def _crop(self, screen: Screen, elements: Sequence[Element], crops: dict[Hashable, Pixels]) -> list[Hashable]:
         """The keys of the crops of a screen; crops that are new are noted."""
@@ -249,35 +284,40 @@ class PixelEyes:
         return keys
 
     def _learn(self, crops: dict[Hashable, Pixels]) -> None:
-        pictures = {key: read_words(crop) for key, crop in crops.items()}
-        self._encode([p for found in pictures.values() for p in found])
+        words = {key: {_content(ink): ink for ink in find_words(crop)} for key, crop in crops.items()}
+        self._encode({content: ink for found in words.values() for content, ink in found.items()})
         for key, crop in crops.items():
-            segments = tuple(self._book.word_ids[hash(p.tobytes())] for p in pictures[key])
+            segments = tuple(self._book.word_ids[content] for content in words[key])
             self._book.add_element(key, segments, _thumbnail(crop))
 
-    def _encode(self, pictures: Sequence[Pixels]) -> None:
-        by_content = {hash(p.tobytes()): p for p in pictures}
-        new = {key: p for key, p in by_content.items() if key not in self._book.word_ids}
+    def _encode(self, inks: Mapping[Hashable, Pixels]) -> None:
+        """The words that are new pass through the encoder, together."""
+        new = {key: canonical(ink) for key, ink in inks.items() if key not in self._book.word_ids}
         if new:
-            for key, vector in zip(new, encode_words(self._encoder, np.stack(list(new.values()))), strict=True):
-                self._book.word_ids[key] = self._book.vectors.add(vector)
+            vectors = encode_words(self._encoder, np.stack(list(new.values())))
+            for key, vector, meaning in zip(new, vectors, self._familiar.meanings(vectors), strict=True):
+                self._book.add_word(key, vector, meaning)
 
     def read(self, instruction: str) -> Ids:
         """The words of an instruction, drawn as pictures."""
         if instruction in self._book.texts_read:
             return self._book.texts_read[instruction]
         words = words_of(instruction)
-        drawn = [draw_word(words[i]) for i in range(len(words))]
-        self._encode(drawn)
-        self._book.texts_read[instruction] = np.array([self._book.word_ids[hash(p.tobytes())] for p in drawn], np.int32)
+        texts = [words[i] for i in range(len(words))]
+        self._encode({text: draw_word(text) for text in texts if text not in self._book.word_ids})
+        self._book.texts_read[instruction] = np.array([self._book.word_ids[text] for text in texts], np.int32)
         return self._book.texts_read[instruction]
 
     def vectors(self) -> Floats:
         """The vectors of all words so far."""
         return self._book.vectors.data  # type: ignore[return-value]
 
+    def meanings(self) -> Floats:
+        """What all words so far mean."""
+        return self._book.meanings.data  # type: ignore[return-value]
+
     def texts(self, ids: Ids) -> Floats:
-        """The mean vector of the words of each element."""
+        """The mean meaning of the words of each element."""
         return self._book.texts.data[ids]  # type: ignore[return-value]
 
     def looks(self, ids: Ids) -> Floats:
@@ -287,6 +327,10 @@ class PixelEyes:
     def is_same(self, before: Observation, after: Observation) -> bool:
         """Whether the screen is as it was."""
         return before.screen == after.screen
+
+
+def _content(ink: Pixels) -> Hashable:
+    return (*ink.shape, hash(ink.tobytes()))
 
 
 def _pixels_between(start: float, end: float, size: int) -> tuple[int, int]:

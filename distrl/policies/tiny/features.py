@@ -4,8 +4,9 @@ What decides is the similarity between each word of the instruction and each ele
 never seen before as good as known ones.
 """
 
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import msgspec
 import numpy as np
@@ -18,7 +19,9 @@ from distrl.policies.tiny.actions import WORD_VERBS, verb_of
 from distrl.policies.tiny.eyes import Eyes, Floats, Ids, Sight
 
 HISTORY = 4
-MATCH_DIM = 6
+LONG = 20
+"""Steps of a long episode: progress is counted in these, whatever a task's own limit."""
+MATCH_DIM = 7
 PAST_DIM = 4
 """Columns of `past`: verb + 1, element id, first word + 1, last word + 1; all 0 where there is no past."""
 
@@ -27,6 +30,8 @@ class Moment(msgspec.Struct, frozen=True, kw_only=True):
     """One situation in numbers."""
 
     words: Ids
+    typed: Floats
+    """[W]: 1 for words that were typed before."""
     elements: Ids
     geometry: Floats
     match: Floats
@@ -44,22 +49,28 @@ def moments_of(situations: Sequence[Situation], eyes: Eyes) -> list[Moment]:
 
 def _moment(situation: Situation, sight: Sight, eyes: Eyes) -> Moment:
     words = eyes.read(situation.task.instruction)
+    touches, typed = _done(situation.steps, len(words), eyes)
     similarity, match = _compare(words, sight, eyes)
+    match[:, -1] = [touches.get(element, 0) / 4 for element in sight.elements.tolist()]
     past, is_stuck = _past(situation.steps[-HISTORY:], situation.observation, eyes)
     return Moment(
         words=words,
+        typed=typed,
         elements=sight.elements,
         geometry=sight.geometry,
         match=match,
         similarity=similarity,
         past=past,
         is_stuck=is_stuck,
-        progress=len(situation.steps) / situation.task.max_steps,
+        progress=len(situation.steps) / LONG,
     )
 
 
 def _compare(words: Ids, sight: Sight, eyes: Eyes) -> tuple[Floats, Floats]:
-    """How well each word matches each element [W, E], and what follows for each element [E, MATCH_DIM]."""
+    """How well each word matches each element [W, E], and what follows for each element [E, MATCH_DIM].
+
+    The last column is left for how often the element was touched.
+    """
     count = len(sight.elements)
     if count == 0 or len(words) == 0:
         return np.zeros((len(words), count), np.float32), np.zeros((count, MATCH_DIM), np.float32)
@@ -72,8 +83,26 @@ def _compare(words: Ids, sight: Sight, eyes: Eyes) -> tuple[Floats, Floats]:
     following = similarity[1:]
     pairs = np.minimum(similarity[:-1], following).max(axis=0, initial=0.0)
     triples = np.minimum(np.minimum(similarity[:-2], similarity[1:-1]), similarity[2:]).max(axis=0, initial=0.0)
-    match = (covered, similarity.max(axis=0), pairs, triples, similarity.sum(axis=0) / 4, lengths / 8)
+    total, nothing = similarity.sum(axis=0) / 4, np.zeros(count)
+    match = (covered, similarity.max(axis=0), pairs, triples, total, lengths / 8, nothing)
     return similarity, np.stack(match, axis=1).astype(np.float32)
+
+
+def _done(steps: Sequence[Step], num_words: int, eyes: Eyes) -> tuple[Counter[int], Floats]:
+    """How often each element was touched in this episode, and which words were typed."""
+    touches: Counter[int] = Counter()
+    typed = np.zeros(num_words, np.float32)
+    for step in steps:
+        verb, arguments = verb_of(step.decision)
+        if verb in WORD_VERBS:
+            typed[arguments[0] : arguments[1] + 1] = 1.0
+        elif arguments:
+            touches[_touched(step, arguments[0], eyes)] += 1
+    return touches, typed
+
+
+def _touched(step: Step, place: int, eyes: Eyes) -> int:
+    return int(eyes.see([step.observation])[0].elements[place])
 
 
 def _past(steps: Sequence[Step], now: Observation, eyes: Eyes) -> tuple[npt.NDArray[np.int32], Floats]:
@@ -87,7 +116,7 @@ def _past(steps: Sequence[Step], now: Observation, eyes: Eyes) -> tuple[npt.NDAr
         if verb in WORD_VERBS:
             past[row, 2:] = (arguments[0] + 1, arguments[1] + 1)
         elif arguments:
-            past[row, 1] = eyes.see([step.observation])[0].elements[arguments[0]]
+            past[row, 1] = _touched(step, arguments[0], eyes)
         is_stuck[row] = eyes.is_same(step.observation, after)
         after = step.observation
     return past, is_stuck
@@ -97,9 +126,11 @@ def _past(steps: Sequence[Step], now: Observation, eyes: Eyes) -> tuple[npt.NDAr
 class Batch:
     """Moments side by side, padded: N moments, W words, E elements, U different elements."""
 
-    word_vectors: Tensor
+    word_meanings: Tensor
     """[N, W, WORD_DIM]"""
     word_mask: Tensor
+    typed: Tensor
+    """[N, W]"""
     element_places: Tensor
     """[N, E]: row of each element among the different ones."""
     element_mask: Tensor
@@ -124,20 +155,22 @@ def collate(moments: Sequence[Moment], eyes: Eyes) -> Batch:
     words = np.zeros((n, num_words), np.int32)
     elements = np.zeros((n, num_elements), np.int32)
     word_mask, element_mask = np.zeros(words.shape, bool), np.zeros(elements.shape, bool)
+    typed = np.zeros(words.shape, np.float32)
     geometry = np.zeros((n, num_elements, 4), np.float32)
     match = np.zeros((n, num_elements, MATCH_DIM), np.float32)
     similarity = np.zeros((n, num_words, num_elements), np.float32)
     for i, m in enumerate(moments):
         w, e = len(m.words), len(m.elements)
-        words[i, :w], elements[i, :e] = m.words, m.elements
+        words[i, :w], typed[i, :w], elements[i, :e] = m.words, m.typed, m.elements
         word_mask[i, :w], element_mask[i, :e] = True, True
         geometry[i, :e], match[i, :e], similarity[i, :w, :e] = m.geometry, m.match, m.similarity
     past = np.stack([m.past for m in moments])
     different, places = _different(np.concatenate((elements.ravel(), past[:, :, 1].ravel())))
     past[:, :, 1] = places[elements.size :].reshape(n, HISTORY)
     return Batch(
-        word_vectors=_tensor(eyes.vectors()[words]),
+        word_meanings=_tensor(eyes.meanings()[words]),
         word_mask=_tensor(word_mask),
+        typed=_tensor(typed),
         element_places=_tensor(places[: elements.size].reshape(elements.shape)),
         element_mask=_tensor(element_mask),
         texts=_tensor(eyes.texts(different)),
@@ -166,25 +199,3 @@ def _different(ids: Ids) -> tuple[Ids, npt.NDArray[np.int64]]:
 def _tensor(array: npt.NDArray[np.generic]) -> Tensor:
     """A copy in memory of torch's own: how numbers are aligned decides in which order they are summed."""
     return torch.from_numpy(array).clone()
-
-
-def rename(batch: Batch, share: float, generator: torch.Generator) -> Batch:
-    """The same moments with other names: some words and elements say something else, and still match as they did.
-
-    Similarities stay, so what is learned from it is to go by the match rather than by the name. Some elements also look
-    like others: a thumbnail shows a little of the name as well.
-    """
-    words = batch.word_vectors.flatten(0, 1)
-    return replace(
-        batch,
-        word_vectors=_shuffled(words, share, generator).view_as(batch.word_vectors),
-        texts=_shuffled(batch.texts, share, generator),
-        looks=_shuffled(batch.looks, share / 2, generator),
-    )
-
-
-def _shuffled(rows: Tensor, share: float, generator: torch.Generator) -> Tensor:
-    """Rows of which a share was replaced by others of them."""
-    is_other = torch.rand(len(rows), 1, generator=generator) < share
-    others = rows[torch.randint(len(rows), (len(rows),), generator=generator)]
-    return torch.where(is_other, others, rows)

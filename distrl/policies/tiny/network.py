@@ -81,9 +81,9 @@ class Network(nn.Module):
 
     def __init__(self, look_dim: int, *, width: int = 64, layers: int = 2) -> None:
         super().__init__()
-        self.word_text = nn.Linear(WORD_DIM, width)
+        self.word_text = nn.Linear(3 * WORD_DIM, width)
         self.word_place = nn.Embedding(MAX_WORDS, width)
-        self.word_seen = nn.Linear(2, width)
+        self.word_seen = nn.Linear(3, width)
         self.element_text = nn.Linear(WORD_DIM, width)
         self.element_look = nn.Sequential(nn.Linear(look_dim, width), nn.ReLU(), nn.Linear(width, width))
         self.element_rest = nn.Sequential(nn.Linear(4 + MATCH_DIM, width), nn.ReLU(), nn.Linear(width, width))
@@ -107,9 +107,10 @@ class Network(nn.Module):
         """Everything there is to know about these moments."""
         kinds = self.kinds.weight
         seen = batch.similarity
-        word_seen = torch.stack((seen.amax(dim=2), seen.sum(dim=2).clamp(max=4.0) / 4), dim=-1)
-        places = torch.arange(batch.word_vectors.shape[1])
-        words = self.word_text(batch.word_vectors) + self.word_place(places) + self.word_seen(word_seen) + kinds[0]
+        word_seen = torch.stack((seen.amax(dim=2), seen.sum(dim=2).clamp(max=4.0) / 4, batch.typed), dim=-1)
+        places = torch.arange(batch.word_meanings.shape[1])
+        text = self.word_text(_with_neighbours(batch.word_meanings * batch.word_mask.unsqueeze(-1)))
+        words = text + self.word_place(places) + self.word_seen(word_seen) + kinds[0]
         different = self.element_text(batch.texts) + self.element_look(batch.looks)
         rest = self.element_rest(torch.cat((batch.geometry, batch.match), dim=-1))
         # An embedding, not an index: its gradient is summed in one order, whatever the number of threads.
@@ -170,6 +171,12 @@ class Network(nn.Module):
             value_logits=torch.stack([head(summary).squeeze(-1) for head in self.values]),
             trajectory_value_logit=self.trajectory_value(summary).squeeze(-1),
         )
+
+
+def _with_neighbours(words: Tensor) -> Tensor:
+    """[N, W, 3 D]: each word with the one before and the one after it: what to type stands between known words."""
+    padded = nn.functional.pad(words, (0, 0, 1, 1))
+    return torch.cat((padded[:, :-2], words, padded[:, 2:]), dim=-1)
 
 
 def _head(width: int) -> nn.Module:

@@ -21,7 +21,7 @@ from distrl.core.types import Decision, Situation, Trajectory
 from distrl.policies.tiny.actions import ELEMENT_VERBS, WORD_VERBS, action_of, tokens_of, verb_of
 from distrl.policies.tiny.encoder import WordEncoder
 from distrl.policies.tiny.eyes import Eyes, PixelEyes, TextEyes
-from distrl.policies.tiny.features import Moment, collate, moments_of, rename
+from distrl.policies.tiny.features import Moment, collate, moments_of
 from distrl.policies.tiny.network import Network, Output, entropy_of, log_probs_of
 from distrl.policies.tiny.words import words_of
 
@@ -44,13 +44,6 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
 
     version: int
     parameters: dict[str, Tensor]
-
-
-class Renaming(msgspec.Struct, frozen=True, kw_only=True):
-    """Say that some names are others (see `rename`): this share of them, drawn with this generator."""
-
-    share: float
-    generator: torch.Generator
 
 
 class Prepared(msgspec.Struct, frozen=True, kw_only=True):
@@ -163,10 +156,10 @@ class TinyPolicy:
             choices[t, : 1 + len(arguments)] = (verb, *arguments)
         return Prepared(moments=tuple(moments_of(situations, self.eyes)), choices=choices)
 
-    def judge(self, moments: Sequence[Moment], choices: Choices, renaming: Renaming | None = None) -> Judgement:
+    def judge(self, moments: Sequence[Moment], choices: Choices) -> Judgement:
         """What the network says now about these moments and the choices made in them, with gradients."""
         groups = _by_size(moments, _ROWS_LEARNING)
-        parts = [self._judge([moments[i] for i in rows], choices[rows], renaming) for rows in groups]
+        parts = [self._judge([moments[i] for i in rows], choices[rows]) for rows in groups]
         back = torch.from_numpy(np.argsort(np.concatenate(groups)))
         return Judgement(
             log_prob=torch.cat([p.log_prob for p in parts])[back],
@@ -175,9 +168,9 @@ class TinyPolicy:
             trajectory_value_logit=torch.cat([p.trajectory_value_logit for p in parts])[back],
         )
 
-    def _judge(self, moments: Sequence[Moment], choices: Choices, renaming: Renaming | None) -> Judgement:
+    def _judge(self, moments: Sequence[Moment], choices: Choices) -> Judgement:
         batch = collate(moments, self.eyes)
-        output = self.module.network(rename(batch, renaming.share, renaming.generator) if renaming else batch)
+        output = self.module.network(batch)
         return Judgement(
             log_prob=torch.stack(log_probs_of(output, torch.from_numpy(choices))).sum(dim=0),
             entropy=entropy_of(output),

@@ -24,6 +24,7 @@ _BLOCK_GAP = 7
 _CORNER = 8
 _OUTLINE = 3
 _TILE = (16, 40)
+_ALIKE, _ENOUGH = 8, 0.2
 _LINE = 17
 """No line of text is taller."""
 _WORD_GAPS = (0.24, 0.34)
@@ -31,11 +32,16 @@ _DRAW_PIXELS, _OVERSAMPLING = 11.0, 4
 
 
 def read_words(crop: Pixels) -> list[Pixels]:
-    """The words (and other marks) of a crop, in reading order, each as HEIGHT x WIDTH of ink from 0 to 255."""
+    """The words (and other marks) of a crop, in reading order, each in canonical form."""
+    return [canonical(ink) for ink in find_words(crop)]
+
+
+def find_words(crop: Pixels) -> list[Pixels]:
+    """The ink (0 to 255) of each word of a crop, in the size it has there."""
     ink = _ink_of(crop)
     found: list[tuple[int, int, int, int]] = []
     _cut_blocks(ink > _INK, 0, 0, found)
-    return [canonical(ink[y0:y1, x0:x1]) for y0, y1, x0, x1 in found[:MAX_SEGMENTS]]
+    return [ink[y0:y1, x0:x1] for y0, y1, x0, x1 in found[:MAX_SEGMENTS]]
 
 
 def draw_word(text: str, *, pixels: float = _DRAW_PIXELS, weight: str = "Roboto") -> Pixels:
@@ -76,15 +82,20 @@ def _ink_of(crop: Pixels) -> Pixels:
 
 
 def _background(grey: npt.NDArray[np.int16]) -> npt.NDArray[np.int16]:
-    """The median of each tile: text covers less than half of what is around it; a wallpaper changes slowly."""
+    """The median of each tile: text covers less than half of what is around it; a wallpaper changes slowly.
+
+    Where enough of a tile is as most of the crop is, that is the background: a badge or a picture may cover the rest.
+    """
     height, width = grey.shape
     rows, columns = max(round(height / _TILE[0]), 1), max(round(width / _TILE[1]), 1)
+    common = _median(grey)
     if rows == columns == 1:
-        return np.full_like(grey, _median(grey))
+        return np.full_like(grey, common)
     tall, wide = -(-height // rows), -(-width // columns)
     padded = np.pad(grey, ((0, rows * tall - height), (0, columns * wide - width)), mode="edge")
     tiles = padded.reshape(rows, tall, columns, wide).transpose(0, 2, 1, 3).reshape(rows, columns, -1)
     medians = np.partition(tiles, tiles.shape[2] // 2, axis=2)[:, :, tiles.shape[2] // 2]
+    medians[(np.abs(tiles - common) < _ALIKE).mean(axis=2) > _ENOUGH] = common
     return medians.repeat(tall, axis=0).repeat(wide, axis=1)[:height, :width]
 
 

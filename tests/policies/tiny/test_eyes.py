@@ -62,6 +62,7 @@ def test_pixel_eyes_that_have_seen_nothing_else_see_the_same_in_a_disguise() -> 
     assert (one.texts(plain.elements) == other.texts(disguised.elements)).all()
     assert (one.looks(plain.elements) == other.looks(disguised.elements)).all()
     assert (plain.geometry == disguised.geometry).all()
+    assert (plain.elements == disguised.elements).all(), "not even what is the same as what"
 
 
 def test_text_eyes_see_no_pixels() -> None:
@@ -144,9 +145,10 @@ def test_a_word_of_the_instruction_is_the_word_on_the_screen(mode: Mode) -> None
 @pytest.mark.parametrize("mode", MODES)
 def test_the_text_of_an_element_is_the_mean_of_its_words(mode: Mode) -> None:
     eyes = eyes_of(mode)
-    (sight,) = eyes.see([page("Sleep timer")])
-    words = eyes.vectors()[sight.segments]
+    (sight,) = eyes.see([page("Delete timer")])
+    words = eyes.meanings()[sight.segments]
     assert len(words) == 2
+    assert words.any(axis=1).all(), "both are familiar"
     assert eyes.texts(sight.elements)[0] == pytest.approx(words.mean(axis=0), abs=1e-6)
 
 

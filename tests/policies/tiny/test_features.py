@@ -1,7 +1,5 @@
 """What the network is told: matches between words and elements, the last actions, and padding that means nothing."""
 
-from dataclasses import fields
-
 import numpy as np
 import pytest
 import torch
@@ -9,11 +7,11 @@ import torch
 from distrl.core.types import Decision, Observation, Situation, Step, Wait
 from distrl.policies.tiny.actions import Verb, tokens_of
 from distrl.policies.tiny.eyes import TextEyes
-from distrl.policies.tiny.features import HISTORY, MATCH_DIM, Moment, collate, moments_of, rename
+from distrl.policies.tiny.features import HISTORY, MATCH_DIM, Moment, collate, moments_of
 
 from .screens import element, observation, page, situation, step, task
 
-COVERED, BEST, PAIR, TRIPLE, TOTAL, LENGTH = range(MATCH_DIM)
+COVERED, BEST, PAIR, TRIPLE, TOTAL, LENGTH, TOUCHED = range(MATCH_DIM)
 
 
 def moment(instruction: str, *texts: str) -> Moment:
@@ -57,10 +55,19 @@ def test_no_words_and_no_elements_are_moments_too(instruction: str, texts: tuple
     assert told.match.shape == (len(texts), MATCH_DIM)
 
 
-def test_progress_is_the_share_of_steps_used_up() -> None:
+def test_progress_is_counted_in_long_episodes() -> None:
     screen = page("Clock")
     assert after(seen=screen, now=screen).progress == 0.0
-    assert after(*[did(Verb.WAIT)] * 3, seen=screen, now=screen).progress == pytest.approx(0.3)
+    assert after(*[did(Verb.WAIT)] * 3, seen=screen, now=screen).progress == pytest.approx(3 / 20)
+
+
+def test_what_was_typed_and_touched_is_known_however_long_ago() -> None:
+    screen = page("Clock", "Notes", "Maps")
+    long_ago = (did(Verb.TAP, 1), did(Verb.TAP, 1), did(Verb.HOLD, 2), did(Verb.TYPE, 1, 2))
+    told = after(*long_ago, *[did(Verb.WAIT)] * 6, seen=screen, now=screen, instruction="Open the clock now")
+    assert told.typed.tolist() == [0.0, 1.0, 1.0, 0.0]
+    assert told.match[:, TOUCHED].tolist() == [0.0, 2 / 4, 1 / 4]
+    assert not told.past[:, 1].any(), "the last actions alone do not tell"
 
 
 def test_the_past_is_the_last_four_actions_the_newest_first() -> None:
@@ -125,7 +132,7 @@ def test_moments_side_by_side_are_padded_with_nothing() -> None:
     assert batch.similarity.shape == (2, 5, 5)
     for padded in (batch.similarity[0, 2:], batch.similarity[0, :, 1:], batch.geometry[0, 1:], batch.match[0, 1:]):
         assert not padded.any()
-    assert not batch.word_vectors[0, 2:].any()
+    assert not batch.word_meanings[0, 2:].any()
     assert not batch.texts[batch.element_places[0, 1:]].any(), "padding stands for the blank element"
 
 
@@ -139,26 +146,13 @@ def test_elements_that_occur_twice_are_told_once() -> None:
     assert (told == told[0]).all()
 
 
-def test_renaming_changes_names_and_keeps_matches() -> None:
+def test_a_name_means_nothing_and_still_matches() -> None:
     eyes = TextEyes()
-    batch = collate(moments_of([situation("Call Elena Quist now", *map(element, "abcdef"))], eyes), eyes)
-    generator = torch.Generator().manual_seed(0)
-    renamed = rename(batch, 1.0, generator)
-    changed = {f.name for f in fields(batch) if not torch.equal(getattr(batch, f.name), getattr(renamed, f.name))}
-    assert {"word_vectors", "texts"} <= changed <= {"word_vectors", "texts", "looks"}
-    untouched = rename(batch, 0.0, generator)
-    assert all(torch.equal(getattr(batch, f.name), getattr(untouched, f.name)) for f in fields(batch))
-    known = {row.numpy().tobytes() for row in batch.texts}
-    assert {row.numpy().tobytes() for row in renamed.texts} <= known, "other names are those of others"
-
-
-def test_the_share_that_is_renamed_is_the_share_asked_for() -> None:
-    eyes = TextEyes()
-    words = " ".join(f"word{n}" for n in range(30))
-    batch = collate(moments_of([situation(words, element("a"))] * 40, eyes), eyes)
-    renamed = rename(batch, 0.2, torch.Generator().manual_seed(1))
-    share = (renamed.word_vectors != batch.word_vectors).any(dim=-1).float().mean()
-    assert float(share) == pytest.approx(0.2 * 29 / 30, abs=0.04), "one in thirty is replaced by itself"
+    (told,) = moments_of([situation("Call Zyzzyva Elena", element("Zyzzyva"), element("Call"))], eyes)
+    batch = collate([told], eyes)
+    assert batch.word_meanings[0].any(dim=-1).tolist() == [True, False, False]
+    assert batch.texts[batch.element_places[0]].any(dim=-1).tolist() == [False, True]
+    assert told.similarity[1].tolist() == pytest.approx([1.0, 0.0])
 
 
 def steps_of(count: int, seen: Observation) -> tuple[Step, ...]:
@@ -173,4 +167,4 @@ def test_only_the_last_four_steps_and_their_number_matter() -> None:
     one, two = moments_of([Situation(task=task("x"), steps=s, observation=seen) for s in (long, other)], eyes)
     assert (one.past == two.past).all()
     assert (one.is_stuck == two.is_stuck).all()
-    assert one.progress == two.progress == pytest.approx(0.7)
+    assert one.progress == two.progress == pytest.approx(7 / 20)

@@ -9,7 +9,14 @@ import torch
 from distrl.core.types import Situation
 from distrl.policies.tiny.actions import ELEMENT_VERBS, PLAIN, Verb
 from distrl.policies.tiny.features import Batch, collate, moments_of
-from distrl.policies.tiny.network import SIMILARITY_SCALES, Output, attention_bias, entropy_of, log_probs_of
+from distrl.policies.tiny.network import (
+    SIMILARITY_SCALES,
+    Output,
+    _with_neighbours,
+    attention_bias,
+    entropy_of,
+    log_probs_of,
+)
 from distrl.policies.tiny.policy import Mode, TinyModule, TinyPolicy
 from distrl.policies.tiny.words import words_of
 
@@ -22,11 +29,13 @@ NO_WORDS = situation("", element("Elena"), element("Marcus"))
 
 
 def sharp(mode: Mode) -> TinyPolicy:
-    """A policy whose opinions are strong: at the start all actions are nearly alike."""
+    """A policy of strong opinions that likes to touch and to type: at the start all actions are nearly alike."""
     policy = TinyPolicy(mode, seed=4)
+    network = policy.module.network
     with torch.no_grad():
-        for parameter in (policy.module.network.verb.weight, policy.module.network.point.weight):
-            parameter.mul_(8.0)
+        for parameter in (network.verb.weight, network.point.weight, network.last_query.weight):
+            parameter.mul_(3.0)
+        network.verb.bias[[Verb.TAP, Verb.HOLD, Verb.TYPE]] += 3.0
     return policy
 
 
@@ -158,3 +167,18 @@ def test_gradients_reach_everything_that_is_trained_and_nothing_of_the_eye(mode:
         assert all(p.grad is None and not p.requires_grad for p in policy.module.encoder.parameters())
     trained = {id(p) for p in policy.parameters()}
     assert trained == {id(p) for p in policy.module.network.parameters()}
+
+
+def test_each_word_is_seen_with_the_one_before_and_the_one_after() -> None:
+    words = torch.arange(1.0, 7.0).view(1, 3, 2)
+    assert _with_neighbours(words).tolist() == [[[0, 0, 1, 2, 3, 4], [1, 2, 3, 4, 5, 6], [3, 4, 5, 6, 0, 0]]]
+
+
+def test_what_was_typed_before_changes_what_is_typed_next() -> None:
+    policy = sharp("text")
+    batch = collate(moments_of([situation("Call Elena Quist now", element("Elena"))], policy.eyes), policy.eyes)
+    with torch.no_grad():
+        before = policy.module.network(batch).first
+        batch.typed[0, 1] = 1.0
+        after = policy.module.network(batch).first
+    assert not torch.equal(before, after)

@@ -111,6 +111,18 @@ def test_a_background_that_changes_slowly_is_no_ink() -> None:
     assert "Clock" in nearest(written, ["Clock", "Notes", "Files"])
 
 
+def test_a_word_beside_a_badge_that_fills_most_of_its_surroundings_is_read() -> None:
+    line = draw_line("Elena", margin=4)
+    row = np.full((line.shape[0] + 4, 220, 3), 255, np.uint8)
+    row[:, 0:22] = (103, 80, 164)
+    row[2:-2, 26 : 26 + line.shape[1]] = line
+    assert "Elena" in nearest(row, ["Elena", "Marcus", "Clock"])
+    alone = row.copy()
+    alone[:, 0:22] = 255
+    plain = vectors_of(read_words(alone))
+    assert (vectors_of(read_words(row)) @ plain.T).max() > 0.95
+
+
 @pytest.mark.parametrize("shade", [0, 128, 255])
 @pytest.mark.parametrize("size", [(1, 1), (1, 50), (50, 1), (3, 3), (40, 200)])
 def test_a_blank_crop_has_no_words(size: tuple[int, int], shade: int) -> None:
