@@ -4,16 +4,18 @@ from collections.abc import Mapping
 from random import Random
 from typing import Any
 
+import msgspec
 import torch
 from torch import Tensor
 
 from distrl.algorithms import Algorithm, Batch, Evaluation, Sampling
+from distrl.core.types import Outcome, Trajectory
 from distrl.policies.tiny.policy import TinyPolicy
 from distrl.replay.prioritised import PrioritisedReplay
 from distrl.runtime.curriculum import Curriculum
 from distrl.runtime.learner import Learner, LearnerOptions
 
-from .fleet import real_trajectories, task
+from .fleet import plain_trajectory, real_trajectories, task
 
 
 class FakeAlgorithm:
@@ -77,3 +79,7 @@ def weights_of(learner: Learner) -> list[Tensor]:
 
 def are_equal(one: list[Tensor], other: list[Tensor]) -> bool:
     return all(torch.equal(a, b) for a, b in zip(one, other, strict=True))
+
+
+def in_group(id: str, group: str, outcome: Outcome) -> Trajectory:
+    return msgspec.structs.replace(plain_trajectory(id, outcome=outcome), group=group)

@@ -20,8 +20,8 @@ from distrl.runtime.training import Progress
 from distrl.runtime.worker import Worker, WorkerOptions
 
 from .fleet import CountingPolicy, FakeEnvironment, FakeWeights, plain_trajectory, raises, settings, task, tasks, work
+from .learners import FakeAlgorithm, in_group, make_learner
 from .test_checkpoints import PowerCutError, files, power_cut
-from .test_learner import FakeAlgorithm, in_group, make_learner
 from .test_training import evaluations_of, metrics_of, train
 
 

@@ -10,7 +10,7 @@ from distrl.policies.tiny.policy import TinyPolicy
 from distrl.runtime.learner import Learner
 
 from .fleet import declared, plain_trajectory, real_policy, real_trajectories, shortened
-from .learners import FakeAlgorithm, are_equal, filled, make_learner, weights_of
+from .learners import FakeAlgorithm, are_equal, filled, in_group, make_learner, weights_of
 
 # ---- everything in its place
 
@@ -93,10 +93,6 @@ def test_what_acted_is_judged_as_it_acted_before_anything_is_learned() -> None:
 
 
 # ---- groups
-
-
-def in_group(id: str, group: str, outcome: Outcome) -> Trajectory:
-    return msgspec.structs.replace(plain_trajectory(id, outcome=outcome), group=group)
 
 
 def test_attempts_of_a_group_are_compared_with_each_other() -> None:
