@@ -42,7 +42,7 @@ browser:
 		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y chromium-headless-shell >/dev/null; } || true
 
 test: lint browser ## everything: style, types, architecture, all tests
-	@$(BIN)/pytest -q -n 2 --dist loadfile
+	@OMP_NUM_THREADS=1 $(BIN)/pytest -q -n 2 --dist loadfile
 
 check: lint ## what to run before every commit: style, types, architecture, fast tests
 	@$(BIN)/pytest -q -x -m "$(FAST)"
