@@ -14,16 +14,22 @@ SHIPPED = Path(__file__).parents[1] / "policies" / "tiny" / "weights"
 
 def load_start(config: Config) -> TinyPolicy:
     """The policy that a run starts from."""
-    policy = TinyPolicy(config.policy.mode, seed=config.seed)
+    policy = new_policy(config.policy.mode, seed=config.seed)
     start = config.policy.start
-    if config.policy.mode == "pixels":
-        load_encoder(policy, SHIPPED / "encoder.safetensors")
     if start != "scratch":
         path = imitation_path(config.tasks.suite, config.policy.mode) if start == "imitation" else Path(start)
         try:
             policy.load_tensors(read_weights(path))
         except UserError as error:
             raise UserError(f"policy.start: {path}: {error}") from error
+    return policy
+
+
+def new_policy(mode: Mode, *, seed: int = 0) -> TinyPolicy:
+    """A policy that knows nothing; in pixels mode it has the shipped eye."""
+    policy = TinyPolicy(mode, seed=seed)
+    if mode == "pixels":
+        load_encoder(policy, SHIPPED / "encoder.safetensors")
     return policy
 
 

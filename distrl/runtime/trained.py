@@ -5,12 +5,12 @@ from typing import Any
 
 import msgspec
 
-from distrl.core.config import Config, config_of, load_config
+from distrl.core.config import Config, load_config
 from distrl.core.errors import UserError
 from distrl.policies.tiny.eyes import PixelEyes, TextEyes
 from distrl.policies.tiny.policy import Mode, TinyPolicy
 from distrl.runtime.build import KNOWN_NAMES
-from distrl.runtime.policies import load_start, read_weights
+from distrl.runtime.policies import new_policy, read_weights
 from distrl.runtime.run_directory import RunDirectory
 
 WEIGHTS = Path("weights") / "model.safetensors"
@@ -49,9 +49,11 @@ def load_weights(path: Path, *, mode: Mode | None = None) -> TinyPolicy:
         found = mode_of(path)
         if mode not in (None, found):
             raise UserError(f"these weights are for {found} mode, not for {mode} mode")
-        return load_start(config_of({"policy": {"mode": found, "start": str(path)}}))
+        policy = new_policy(found)
+        policy.load_tensors(read_weights(path))
     except UserError as error:
         raise UserError(f"{path}: {error}") from error
+    return policy
 
 
 def mode_of(path: Path) -> Mode:

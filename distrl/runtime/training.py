@@ -113,7 +113,7 @@ class Training:
         """Train to the end, from the newest checkpoint if there is one."""
         is_resumed = self._resume()
         if self.run_directory is not None:
-            self.run_directory.start_board(step=self.learner.num_updates + is_resumed)
+            self.run_directory.start_board(step=self.learner.num_updates + 1)
         if not is_resumed:
             self._evaluate()
             self._checkpoint()

@@ -1,12 +1,14 @@
 """Training: the same seed gives the same run, and a run that was stopped goes on."""
 
 import json
+import struct
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from tensorboardX.proto.event_pb2 import Event
 
 from distrl.core.config import Config
 from distrl.core.errors import UserError
@@ -14,6 +16,7 @@ from distrl.runtime.checkpoints import newest_checkpoint
 from distrl.runtime.run_directory import RunDirectory
 from distrl.runtime.tensors import unpack_tensors
 from distrl.runtime.training import Listener, Progress, Training
+from distrl.tasks.book import load_tasks
 
 from .fleet import raises, settings
 
@@ -155,6 +158,39 @@ def test_progress_is_told_after_every_trajectory_and_evaluation() -> None:
     assert [p.trajectories for p in told if p.kind == "collecting"] == list(range(1, 9))
     assert [p.trajectories for p in told if p.kind == "evaluated"] == [0, 4, 8]
     assert all(p.report and p.sampled for p in told if p.kind == "evaluated")
+
+
+@pytest.mark.parametrize(
+    ("split", "is_fresh", "is_listed"), [("train", True, False), ("train", False, True), ("test", True, True)]
+)
+def test_training_tasks_are_new_unless_the_list_is_wanted_or_it_is_the_test(
+    split: str, is_fresh: bool, is_listed: bool
+) -> None:
+    training = Training(settings(tasks={"split": split}, collect={"has_fresh_tasks": is_fresh}))
+    drawn = [training.curriculum.next().task for _ in range(5)]
+    assert all((task in load_tasks("general", split)) is is_listed for task in drawn)
+
+
+def test_a_resumed_run_takes_back_what_tensorboard_was_told_after_its_checkpoint(tmp_path: Path) -> None:
+    train(settings(1, train={"num_trajectories": 8}), tmp_path / "run")
+    made = len(metrics_of(tmp_path / "run"))
+    train(settings(1, train={"num_trajectories": 16}), tmp_path / "run")
+    starts = [
+        event.step
+        for file in sorted((tmp_path / "run" / "tensorboard").iterdir(), key=lambda path: path.stat().st_mtime_ns)
+        for event in tensorboard_events(file)
+        if event.HasField("session_log")
+    ]
+    assert starts == [1, made + 1]
+
+
+def tensorboard_events(path: Path) -> Iterator[Any]:
+    """Each event is framed by its length and two checksums."""
+    data, place = path.read_bytes(), 0
+    while place < len(data):
+        (length,) = struct.unpack_from("<Q", data, place)
+        yield Event.FromString(data[place + 12 : place + 12 + length])
+        place += 16 + length
 
 
 @pytest.mark.parametrize("has_sampled", [True, False])

@@ -50,3 +50,9 @@ def test_a_familiar_word_means_the_same_in_every_size_and_weight(policy: TinyPol
 def test_other_words_mean_nothing(policy: TinyPolicy) -> None:
     strange = ["Zyzzyva", "Quixel", "Brontag", "Ulvdal", "555-0142", "19:35", "Okonjo", "Fjeldstad"]
     assert meanings_of(policy, strange).any(axis=1).mean() < 0.3
+
+
+def test_a_capital_changes_nothing(policy: TinyPolicy) -> None:
+    small = meanings_of(policy, ["delete", "alarm", "settings"])
+    assert small.any(axis=1).all()
+    assert (meanings_of(policy, ["Delete", "Alarm", "Settings"]) == small).all()
