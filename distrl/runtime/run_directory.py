@@ -52,7 +52,11 @@ class RunDirectory:
 
     def start_board(self, *, step: int) -> None:
         """Write for TensorBoard from now on; what it was told about this step and later ones is taken back."""
-        self._board = SummaryWriter(str(self.path / "tensorboard"), flush_secs=10, purge_step=step)
+        # Files are named by the second: without the step, a run resumed at once would write over the first one's.
+        suffix = f".{step}"
+        self._board = SummaryWriter(
+            str(self.path / "tensorboard"), flush_secs=10, purge_step=step, filename_suffix=suffix
+        )
 
     def log(self, kind: str, values: Mapping[str, Any]) -> None:
         """Append a line to `<kind>.jsonl`; events carry the time of day, so that people can find them."""
