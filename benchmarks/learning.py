@@ -4,7 +4,7 @@
 
 Three regimes, since algorithms differ where data is old or scarce:
   fresh   instant phones, newest weights, so many minutes of training
-  stale   the same, acting with weights `--lag` versions old
+  stale   1,000 trajectories, acting with weights `--lag` versions old
   scarce  32 slow devices in virtual time, weights taken up at an episode's start, 770 trajectories in all
 
 An algorithm may carry options: `a_ride:retrace=false,dper=false`. What is done is not done again: every run is written
@@ -21,13 +21,17 @@ import time
 from pathlib import Path
 from typing import Any
 
-SCARCE = {
+Tables = dict[str, dict[str, Any]]
+
+SCARCE: Tables = {
     "phone": {"latency": "emulator"},
     "collect": {"swap_weights_at": "episode", "num_devices": 32},
-    "learner": {"batch_trajectories": 8, "new_steps_per_update": 4.0, "publish_every_updates": 8},
+    "learner": {"batch_trajectories": 8, "new_steps_per_update": 6.0, "publish_every_updates": 8},
     "train": {"num_trajectories": 770},
-    "eval": {"every_trajectories": 128},
+    "eval": {"every_trajectories": 257},
 }
+
+STALE: Tables = {"train": {"num_trajectories": 1000}, "eval": {"every_trajectories": 500}}
 
 
 def parse_algorithm(text: str) -> tuple[str, dict[str, Any]]:
@@ -49,10 +53,12 @@ def tables_of(args: argparse.Namespace, algorithm: str, seed: int) -> dict[str, 
         "eval": {"episodes": args.episodes, "every_trajectories": args.every},
         "train": {"max_minutes": args.minutes, "num_trajectories": 10**6},
     }
-    more = SCARCE if args.regime == "scarce" else {"collect": {"lag_versions": args.lag}}
-    for table, values in more.items():
+    regimes: dict[str, Tables] = {"fresh": {}, "stale": STALE, "scarce": SCARCE}
+    for table, values in regimes[args.regime].items():
         tables[table] = tables.get(table, {}) | values
-    if args.regime == "scarce":
+    if args.lag:
+        tables["collect"] = tables.get("collect", {}) | {"lag_versions": args.lag}
+    if args.regime != "fresh":
         del tables["train"]["max_minutes"]
     for text in args.set:
         key, _, value = text.partition("=")

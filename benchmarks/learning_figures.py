@@ -1,0 +1,112 @@
+"""Tables and figures of what `benchmarks/learning.py` measured: result files in, PNG and Markdown beside them out.
+
+    python benchmarks/learning_figures.py benchmarks/results/*.json
+
+Each group of runs (suite, mode, regime, lag) becomes one picture, with the mean over seeds as a line and their range as
+a band, and one table. Nothing is trained here.
+"""
+
+import json
+import statistics
+import sys
+from pathlib import Path
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.ticker import PercentFormatter
+
+Row = dict[str, Any]
+KEY = ("suite", "mode", "regime", "lag")
+NAMES = {"a_ride": "A-RIDE", "digirl": "DigiRL", "filtered_bc": "filtered BC", "vtrace": "V-trace", "ppo": "PPO"}
+
+
+def label(algorithm: str) -> str:
+    """An algorithm and its options in words: `a_ride:retrace=false` is A-RIDE without retrace."""
+    name, _, options = algorithm.partition(":")
+    shown = NAMES.get(name, name.upper() if name == "grpo" else name)
+    parts = [f"without {key}" if value == "false" else f"{key} {value}" for key, _, value in pairs(options)]
+    return f"{shown} {', '.join(parts)}".strip().replace("_", " ")
+
+
+def pairs(options: str) -> list[tuple[str, str, str]]:
+    """`key=value,key=value` in parts."""
+    return [option.partition("=") for option in options.split(",") if option]
+
+
+def groups_of(rows: list[Row]) -> dict[tuple[Any, ...], list[Row]]:
+    """Rows that can be compared with each other, the best first."""
+    groups: dict[tuple[Any, ...], list[Row]] = {}
+    for row in rows:
+        groups.setdefault(tuple(row[k] for k in KEY), []).append(row)
+    return {key: sorted(group, key=lambda r: -r["success"]) for key, group in sorted(groups.items())}
+
+
+def draw(key: tuple[Any, ...], rows: list[Row], path: Path) -> None:
+    """Success over trajectories, and over minutes where time is what was given."""
+    suite, mode, regime, lag = key
+    axis = "minutes" if regime == "fresh" else "trajectories"
+    figure = Figure(figsize=(7.2, 4.4), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    for row in rows[:8]:
+        draw_curve(axes, row, axis)
+    axes.set(xlabel=f"{axis} of training" if axis == "minutes" else axis, ylabel="held-out success", ylim=(0, 1))
+    axes.set_title(f"{suite}, {mode}, {regime}" + (f", weights {lag} versions old" if lag else ""))
+    axes.yaxis.set_major_formatter(PercentFormatter(1.0))
+    axes.grid(alpha=0.3)
+    axes.legend(fontsize=8, loc="lower right", ncols=2)
+    figure.savefig(path, dpi=110)
+
+
+def draw_curve(axes: Axes, row: Row, axis: str) -> None:
+    """One algorithm: mean and range over its seeds, at the evaluations that all of them made."""
+    at = [point[axis] for point in row["curve"]]
+    by_point = [[curve[i]["success"] for curve in row["curves"]] for i in range(len(at))]
+    (line,) = axes.plot(at, [statistics.mean(v) for v in by_point], marker="o", ms=3, label=label(row["algorithm"]))
+    axes.fill_between(at, [min(v) for v in by_point], [max(v) for v in by_point], color=line.get_color(), alpha=0.15)
+
+
+def table(rows: list[Row]) -> list[str]:
+    """Markdown: success at the end with its spread, greedy and sampled."""
+    lines = [
+        "| | start | end, mean of seeds | by seed | sampled | most lost from a best | trajectories | minutes |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for row in rows:
+        seeds = " ".join(f"{v:.3f}" for v in row["success_by_seed"])
+        minutes = " ".join(f"{v:.1f}" for v in row["minutes"])
+        count = round(statistics.mean(row["trajectories"]))
+        lines.append(
+            f"| {label(row['algorithm'])} | {row['start']:.3f} | **{row['success']:.3f}** ± {row['success_std']:.3f} "
+            f"| {seeds} | {row['sampled_success']:.3f} | {row['largest_drop']:.3f} | {count:,} | {minutes} |"
+        )
+    return lines
+
+
+def report(paths: list[Path]) -> str:
+    """All of it, as one page; the pictures are drawn on the way."""
+    rows = [row for path in paths for row in json.loads(path.read_text(encoding="utf-8"))["results"]]
+    lines = ["# Learning, measured", "", "Made by `python benchmarks/learning_figures.py benchmarks/results/*.json`."]
+    for key, group in groups_of(rows).items():
+        suite, mode, regime, lag = key
+        picture = paths[0].parent / f"{suite}-{mode}-{regime}{f'-lag{lag}' if lag else ''}.png"
+        draw(key, group, picture)
+        lines += ["", f"## {suite}, {mode}, {regime}" + (f", lag {lag}" if lag else ""), "", *table(group), ""]
+        lines += [f"![curves]({picture.name})", ""]
+        lines += [f"    {command}" for command in sorted({row["command"] for row in group})]
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    """Write README.md beside the first file."""
+    paths = [Path(argument) for argument in sys.argv[1:]]
+    if not paths:
+        sys.exit("which result files? python benchmarks/learning_figures.py benchmarks/results/*.json")
+    (paths[0].parent / "README.md").write_text(report(paths), encoding="utf-8")
+    print(f"wrote {paths[0].parent / 'README.md'}")
+
+
+if __name__ == "__main__":
+    main()
