@@ -24,7 +24,8 @@ class GRPO:
         """Sizes."""
 
         clip: Positive = 0.2
-        entropy_weight: NonNegative = 0.05
+        entropy_weight: NonNegative = 0.005
+        """Small: where the clip takes the gradient away nothing else holds against it."""
         group_size: Count = 8
         window_trajectories: Count = 64
 

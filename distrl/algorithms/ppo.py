@@ -27,7 +27,8 @@ class PPO:
         gamma: Share = 0.95
         lambda_: Share = msgspec.field(default=0.9, name="lambda")
         clip: Positive = 0.2
-        entropy_weight: NonNegative = 0.05
+        entropy_weight: NonNegative = 0.005
+        """Small: where the clip takes the gradient away nothing else holds against it."""
         value_weight: NonNegative = 0.5
         normalise_advantages: bool = True
         window_trajectories: Count = 64

@@ -38,7 +38,7 @@ def evaluate(
     settings = _settings(run, mode)
 
     from distrl.runtime import api
-    from distrl.runtime.training import EVALUATION_SEED
+    from distrl.runtime.run_state import EVALUATION_SEED
 
     chosen = EVALUATION_SEED if seed is None else seed
     name = suite or settings.tasks.suite

@@ -5,7 +5,7 @@ import importlib.util
 from distrl.core.errors import UserError
 
 EXTRAS = {
-    "train": ("torch", "safetensors", "tensorboardX", "matplotlib", "zstandard"),
+    "train": ("torch", "safetensors", "tensorboardX", "matplotlib", "zstandard", "ray"),
     "onnx": ("onnx", "onnxruntime"),
 }
 """The modules of each extra of pyproject.toml."""

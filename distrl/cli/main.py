@@ -15,7 +15,7 @@ from typing import Annotated
 import typer
 
 from distrl import __version__
-from distrl.cli import config, evaluate, export, phone, tasks, train, warm_start
+from distrl.cli import config, evaluate, export, phone, runs, tasks, train, warm_start, worker
 from distrl.cli.output import Output
 from distrl.core.errors import DistrlError, UserError
 
@@ -33,6 +33,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "DISTRL"},
 )
 app.command()(train.train)
+app.command()(worker.worker)
 app.command(name="eval")(evaluate.evaluate)
 app.command()(export.export)
 app.command()(warm_start.imitate)
@@ -41,6 +42,7 @@ app.command()(phone.phone)
 app.command()(phone.demo)
 app.add_typer(tasks.app, name="tasks")
 app.add_typer(config.app, name="config")
+app.add_typer(runs.app, name="runs")
 
 
 def _show_version(is_asked: bool) -> None:

@@ -31,7 +31,13 @@ def train(
     ] = "default",
     config: ConfigFile = None,
     set: Overrides = None,
-    runtime: Annotated[str, typer.Option(help="serial: one thread, one seed, the same result every time.")] = "serial",
+    runtime: Annotated[
+        str, typer.Option(help="local: learner and workers beside each other; serial: one thread, the same every time.")
+    ] = "local",
+    address: Annotated[
+        str | None, typer.Option(help="A Ray cluster to train on (auto, HOST:PORT); this machine alone if absent.")
+    ] = None,
+    workers: Annotated[int, typer.Option(min=0, help="Worker processes to start; the devices are shared out.")] = 1,
     suite: Annotated[str | None, typer.Option(help="tasks.suite: general, web_shopping, install or system.")] = None,
     algorithm: Annotated[str | None, typer.Option(help="algorithm.name: a_ride, vtrace, ... or module:Class.")] = None,
     mode: Annotated[str | None, typer.Option(help="policy.mode: pixels or text.")] = None,
@@ -46,7 +52,6 @@ def train(
     from distrl.runtime.presets import load_run_config
 
     output = Output.of(context, is_json=json)
-    _check_runtime(runtime)
     require_extra("train")
     options = _options(suite=suite, algorithm=algorithm, mode=mode, seed=seed, minutes=minutes)
     resolved = load_run_config(preset, config, environ=os.environ, overrides=set or (), options=options)
@@ -60,7 +65,8 @@ def train(
 
             path = path or api.new_run_dir(resolved, now_s=time.time())
             is_new = not path.exists()
-            ready = api.ReadyTraining(resolved, path, display.show)
+            engine = api.Engine(runtime, address or os.environ.get("RAY_ADDRESS"), workers)
+            ready = api.ready_training(resolved, path, display.show, engine)
             output.note(f"{'training in' if is_new else 'going on in'} {path}")
             display.announce("evaluating the start" if is_new else "going on")
             result = ready.run()
@@ -74,15 +80,6 @@ def train(
         output.write_json({"run_dir": str(path), **msgspec.to_builtins(summary)})
     else:
         _write_summary(output, path, summary)
-
-
-def _check_runtime(runtime: str) -> None:
-    from distrl.core.errors import UnknownNameError, UserError
-
-    if runtime == "local":
-        raise UserError("--runtime local, the asynchronous engine, comes with the next release; use --runtime serial")
-    if runtime != "serial":
-        raise UnknownNameError("runtime", runtime, ("serial", "local"))
 
 
 def _options(

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.live import Live
 
     from distrl.core.config import Config
-    from distrl.runtime.training import Progress
+    from distrl.runtime.run_state import Progress
 
 LINE_EVERY_S = 10.0
 

@@ -42,8 +42,8 @@ class PhoneConfig(Section):
     """The built-in phone."""
 
     scale: float = Field(default=0.25, ge=0.1, le=1, description="size of a screen as a share of 1080 x 2400 pixels")
-    latency: Literal["instant", "emulator", "slow-emulator", "phone"] = Field(
-        default="instant", description="whose reaction times the phone imitates"
+    latency: Literal["instant", "emulator", "slow-emulator", "phone", "even", "lab", "rough"] = Field(
+        default="instant", description="whose reaction times the phone imitates; the last three are mixed fleets"
     )
     faults: dict[str, Probability] = Field(default={}, description="probability of each fault, by name")
     # TOML has arrays only, so a list must be allowed to become a tuple.

@@ -53,8 +53,16 @@ class CollectConfig(Section):
 
     num_devices: int = Field(default=32, ge=1, le=512, description="simulated phones that act at the same time")
     lag_versions: int = Field(default=0, ge=0, description="act with weights so many versions old")
+    max_policy_lag: int | None = Field(
+        default=None,
+        ge=0,
+        description="drop what was made by weights more versions old than this; 0: all devices wait for each version",
+    )
     swap_weights_at: Literal["step", "episode"] = Field(
         default="step", description="when a device takes up new weights: at each step, or when an episode begins"
+    )
+    spool_mb: int = Field(
+        default=512, ge=1, description="megabytes a worker keeps on disk while the learner is away; asynchronous only"
     )
     has_fresh_tasks: bool = Field(
         default=True, description="new tasks of the training templates without end, not those of the list over and over"

@@ -277,6 +277,8 @@ class Trajectory(msgspec.Struct, frozen=True, kw_only=True):
     device: str
     group: str = ""
     """Attempts at the same task that were made together share it."""
+    purpose: str = ""
+    """Nothing for training; else the evaluation that it belongs to, which is never trained on."""
 
     @property
     def policy_versions(self) -> tuple[int, ...]:

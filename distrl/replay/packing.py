@@ -21,7 +21,7 @@ def screens_of(trajectory: Trajectory) -> tuple[Screen, ...]:
 def pack(trajectory: Trajectory, compression: Compression) -> bytes:
     """Everything but the screens; a `ValueError` for what cannot be written, as a version beyond 64 bits."""
     try:
-        body = _ENCODER.encode(_with_screens(trajectory, [_BLANK] * (len(trajectory.steps) + 1)))
+        body = _ENCODER.encode(without_screens(trajectory))
     except (OverflowError, TypeError) as error:
         raise ValueError(f"trajectory {trajectory.id!r} cannot be written: {error}") from error
     return compression.compress(body)
@@ -29,10 +29,18 @@ def pack(trajectory: Trajectory, compression: Compression) -> bytes:
 
 def unpack(packed: bytes, screens: Sequence[Screen], compression: Compression) -> Trajectory:
     """The trajectory that was packed, with its screens."""
-    return _with_screens(_DECODER.decode(compression.decompress(packed)), screens)
+    return with_screens(_DECODER.decode(compression.decompress(packed)), screens)
 
 
-def _with_screens(trajectory: Trajectory, screens: Sequence[Screen]) -> Trajectory:
+def without_screens(trajectory: Trajectory) -> Trajectory:
+    """The same with nothing to see."""
+    return with_screens(trajectory, [_BLANK] * (len(trajectory.steps) + 1))
+
+
+def with_screens(trajectory: Trajectory, screens: Sequence[Screen]) -> Trajectory:
+    """The same with these T + 1 screens; a `ValueError` if there are more or fewer."""
+    if len(screens) != len(trajectory.steps) + 1:
+        raise ValueError(f"{len(screens)} screens for {len(trajectory.steps)} steps")
     *seen, last = screens
     steps = tuple(
         replace(step, observation=replace(step.observation, screen=screen))

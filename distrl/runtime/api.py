@@ -9,35 +9,28 @@ Mistakes in a configuration or a name are `UserError`s, which are `ValueError`s,
 import re
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from distrl.core.config import Config, config_of, load_config
-from distrl.core.errors import UserError
+from distrl.core.errors import UnknownNameError, UserError
 from distrl.core.types import Trajectory
 from distrl.policies.tiny.policy import Mode, TinyPolicy
 from distrl.runtime.build import KNOWN_NAMES
 from distrl.runtime.evaluation import Report, choose_episodes, summarise
 from distrl.runtime.players import Player, make_player, play_tasks
+from distrl.runtime.results import TrainResult
 from distrl.runtime.run_directory import RunDirectory
+from distrl.runtime.run_state import EVALUATION_SEED, Listener
 from distrl.runtime.trained import read_run
-from distrl.runtime.training import EVALUATION_SEED, Listener, Training
+from distrl.runtime.training import Training
 from distrl.tasks.book import load_tasks
 
+if TYPE_CHECKING:
+    from distrl.runtime.local import LocalTraining
+
+RUNTIMES = ("local", "serial")
 __all__ = ["Report", "TrainResult", "evaluate", "make_policy", "train"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class TrainResult:
-    """What came of a run. `curve` has a row for each evaluation on held-out tasks, that of the start first."""
-
-    curve: list[dict[str, Any]]
-    policy: TinyPolicy
-    start: TinyPolicy
-    """The policy as it was before anything was learned."""
-    run_dir: Path | None
-    config: Config
 
 
 class ReadyTraining:
@@ -68,17 +61,47 @@ class ReadyTraining:
         )
 
 
+class Engine(NamedTuple):
+    """Where a run is trained: in one thread (`serial`) or on Ray (`local`), its own or the one at an address."""
+
+    runtime: str
+    address: str | None = None
+    num_workers: int = 1
+
+
+def ready_training(
+    config: Config,
+    run_dir: Path | None,
+    listener: Listener,
+    engine: Engine,
+) -> "ReadyTraining | LocalTraining":
+    """A run about to start."""
+    if engine.runtime not in RUNTIMES:
+        raise UnknownNameError("runtime", engine.runtime, RUNTIMES)
+    if engine.runtime == "serial":
+        return ReadyTraining(config, run_dir, listener)
+    if run_dir is None:
+        raise UserError("an asynchronous run needs a run directory: what its workers are told is safe has to lie there")
+    from distrl.runtime.local import LocalTraining
+
+    return LocalTraining(config, run_dir, listener, address=engine.address, num_workers=engine.num_workers)
+
+
 def train(
     config: Config | Mapping[str, Any] | str | Path,
     run_dir: str | Path | None = None,
     *,
+    runtime: str = "serial",
     listener: Listener = lambda progress: None,
 ) -> TrainResult:
     """Train to the end, or go on with the run in `run_dir`; without a directory nothing is written.
 
+    `runtime` is `serial` (one thread, the same every time) or `local` (asynchronous, on a Ray of its own).
+
     `config` is a configuration, its tables (`{"train": {"max_minutes": 5.0}}`) or a TOML file.
     """
-    return ReadyTraining(_config_of(config), None if run_dir is None else Path(run_dir), listener).run()
+    path = None if run_dir is None else Path(run_dir)
+    return ready_training(_config_of(config), path, listener, Engine(runtime)).run()
 
 
 def evaluate(

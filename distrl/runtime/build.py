@@ -1,14 +1,16 @@
 """The only file that knows concrete classes: configuration in, devices, environments and policies out."""
 
 from collections.abc import Collection, Mapping
+from functools import partial
 from typing import Any
 
 from distrl.core.clock import Clock, LoopClock
 from distrl.core.config import Config, config_of
 from distrl.core.errors import UserError
-from distrl.core.interfaces import Setup
+from distrl.core.interfaces import Device, GroundTruth, Setup
 from distrl.core.seeds import derive_random
 from distrl.core.types import Task
+from distrl.devices.pool import Pool, PoolOptions
 from distrl.devices.sim.app import App
 from distrl.devices.sim.apps import builtin_apps
 from distrl.devices.sim.device import SimDevice
@@ -41,13 +43,22 @@ def make_sim_device(
         name,
         make_phone(seed=config.seed, scale=config.phone.scale),
         clock=clock or LoopClock(),
-        latency=Latency(config.phone.latency, derive_random(config.seed, name, "latency")),
+        latency=Latency(config.phone.latency, derive_random(config.seed, name, "latency"), number),
         faults=Faults(config.phone.faults, derive_random(config.seed, name, "faults"), script),
     )
 
 
-def make_environment(config: Config, device: SimDevice) -> PhoneEnvironment:
-    """An environment on a simulated phone, judged by its ground truth."""
+def make_pool(config: Config, count: int, *, first: int = 0, clock: Clock | None = None) -> Pool:
+    """So many simulated phones, numbered from `first`."""
+    clock = clock or LoopClock()
+    makers = {f"sim-{n}": partial(make_sim_device, config, n, clock=clock) for n in range(first, first + count)}
+    return Pool(makers, clock=clock, options=PoolOptions(probe_s=config.env.operation_deadline_s))
+
+
+def make_environment(config: Config, device: Device) -> PhoneEnvironment:
+    """An environment on a phone that its ground truth judges."""
+    if not isinstance(device, GroundTruth):
+        raise UserError(f"{device.name} cannot say whether a task is solved, and there is no other judge yet")
     options = EnvOptions(
         judge=config.env.judge,
         max_episode_s=config.env.max_episode_s,

@@ -6,7 +6,7 @@ By default a template that is solved most of the time is drawn less often, so th
 learn; and what came unexpectedly counts more in replay. Both can be switched off; all algorithms have them alike.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Any, Protocol
 
@@ -19,17 +19,23 @@ _NUMBERS = 10**9
 
 
 class Assignment(msgspec.Struct, frozen=True, kw_only=True):
-    """One attempt to make. Attempts of the same group are compared with each other."""
+    """One attempt to make. Attempts of the same group are compared with each other.
+
+    Those of an evaluation have a purpose and a version of the weights; others use the newest, and explore as usual.
+    """
 
     task: Task
-    group: str
+    group: str = ""
+    purpose: str = ""
+    version: int | None = None
+    is_greedy: bool | None = None
 
 
 class TaskSource(Protocol):
     """Where a worker gets its next task from."""
 
-    def next(self) -> Assignment | None:
-        """The next attempt, or None when there is nothing left to do."""
+    async def next(self, loop: int) -> Assignment | None:
+        """The next attempt for one of the worker's loops, or None when there is nothing left to do; may wait."""
         ...
 
 
@@ -47,9 +53,9 @@ class FixedTasks:
     def __init__(self, tasks: Sequence[Task]) -> None:
         self._left = list(reversed(tasks))
 
-    def next(self) -> Assignment | None:
+    async def next(self, loop: int) -> Assignment | None:
         """The next one in order."""
-        return Assignment(task=self._left.pop(), group="") if self._left else None
+        return Assignment(task=self._left.pop()) if self._left else None
 
 
 class Curriculum:
@@ -63,6 +69,7 @@ class Curriculum:
         fresh: TaskMaker | None = None,
         is_adaptive: bool = True,
         group_size: int = 1,
+        group_prefix: str = "",
         decay: float = 0.97,
     ) -> None:
         self._tasks = tuple(tasks)
@@ -70,6 +77,7 @@ class Curriculum:
         self._fresh = fresh
         self._is_adaptive = is_adaptive
         self._group_size = group_size
+        self._group_prefix = group_prefix
         self._decay = decay
         self._success: dict[str, float] = {}
         self._group: list[Assignment] = []
@@ -81,7 +89,7 @@ class Curriculum:
             task = self._draw()
             self._num_groups += 1
             self._group = [
-                Assignment(task=task, group=f"{self._num_groups}" if self._group_size > 1 else "")
+                Assignment(task=task, group=f"{self._group_prefix}{self._num_groups}" if self._group_size > 1 else "")
             ] * self._group_size
         return self._group.pop()
 
@@ -94,6 +102,15 @@ class Curriculum:
     def success_of(self, template: str) -> float:
         """How often this template was solved lately; unknown ones count as half."""
         return self._success.get(template, 0.5)
+
+    @property
+    def success(self) -> dict[str, float]:
+        """What is known of every template that was tried."""
+        return dict(self._success)
+
+    def hear(self, success: Mapping[str, float]) -> None:
+        """Know what another curriculum of the same run knows."""
+        self._success = dict(success)
 
     def record(self, trajectory: Trajectory, *, is_success: bool) -> None:
         """Learn from an outcome."""

@@ -5,7 +5,7 @@ seed gives the same table.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
 
@@ -15,7 +15,7 @@ from distrl.core.config import Config
 from distrl.core.interfaces import Decider
 from distrl.core.seeds import derive_random
 from distrl.core.types import Decision, Observation, Outcome, Screen, Situation, Task, Trajectory
-from distrl.runtime.build import make_environment, make_setup, make_sim_device
+from distrl.runtime.build import make_environment, make_pool, make_setup
 from distrl.runtime.curriculum import FixedTasks
 from distrl.runtime.worker import Snapshot, Worker, WorkerOptions
 
@@ -123,12 +123,11 @@ async def evaluate(
         finished[int(trajectory.id.rpartition("-")[2])] = _without_screens(trajectory)
         on_episode(trajectory)
 
-    devices = [make_sim_device(config, n) for n in range(min(config.collect.num_devices, len(tasks)))]
-    environments: Mapping[str, Any] = {d.name: make_environment(config, d) for d in devices}
     worker = Worker(
-        environments,
+        make_pool(config, min(config.collect.num_devices, len(tasks))),
         policy,
-        weights=lambda: snapshot or _Weights(),
+        weights=lambda assignment: snapshot or _Weights(),
+        make_environment=lambda device: make_environment(config, device),
         make_setup=lambda task: make_setup(task, more_variations=config.phone.variations),
         send=keep,
         options=WorkerOptions(name="evaluation", seed=config.seed, is_greedy=is_greedy),

@@ -160,11 +160,20 @@ class Learner:
             group=trajectory.group,
         )
 
+    @property
+    def is_due(self) -> bool:
+        """Whether enough data has arrived for another update."""
+        return self._credit >= 1.0
+
     def update_while_due(self) -> Iterator[dict[str, float]]:
         """As many updates as the data that arrived allows; the metrics of each as it is made."""
-        while self._credit >= 1.0:
-            self._credit -= 1.0
-            yield self.update()
+        while self.is_due:
+            yield self.spend()
+
+    def spend(self) -> dict[str, float]:
+        """One update, paid for with data that arrived; its metrics."""
+        self._credit -= 1.0
+        return self.update()
 
     # ---- what is remembered
 

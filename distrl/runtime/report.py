@@ -26,7 +26,7 @@ from distrl.runtime.demonstrations import look
 from distrl.runtime.evaluation import choose_episodes, wilson
 from distrl.runtime.players import play_tasks
 from distrl.runtime.playing import Play, record
-from distrl.runtime.training import EVALUATION_SEED
+from distrl.runtime.run_state import EVALUATION_SEED
 from distrl.tasks.book import load_tasks
 
 MAX_FILM_CANDIDATES = 32

@@ -34,8 +34,11 @@ class RunDirectory:
         self._board: SummaryWriter | None = None
         self._lock: BinaryIO | None = None
 
-    def open(self, config: Config) -> None:
-        """Make the directory, or go on in it; raises `UserError` if it belongs to another configuration."""
+    def open(self, config: Config, *, is_locked: bool = False) -> None:
+        """Make the directory, or go on in it; raises `UserError` if it belongs to another configuration.
+
+        One process at a time; `is_locked` if another one holds it open for this one.
+        """
         text = dump_toml(config)
         file = self.path / "config.toml"
         try:
@@ -44,7 +47,7 @@ class RunDirectory:
                 _refuse_other(file.read_text(encoding="utf-8", errors="replace"), text, self.path)
             elif any(path.name != _LOCK and path.suffix != ".aside" for path in self.path.iterdir()):
                 raise UserError(f"{self.path} is not empty and not a run; choose another --run-dir")
-            self._lock = _lock(self.path / _LOCK)
+            self._lock = None if is_locked else _lock(self.path / _LOCK)
             write_safely(file, text.encode())
             self.weights.mkdir(exist_ok=True)
         except OSError as error:

@@ -1,26 +1,30 @@
 """The worker: tasks in, finished trajectories out.
 
-    task source --> loop of device 0 --+                               +--> send
-                --> loop of device 1 --+-- situations --> one batched -+--> send
-                --> loop of device 2 --+<-- decisions --- policy       +--> send
+    task source --> loop 0, leases a device --+                               +--> send
+                --> loop 1, leases a device --+-- situations --> one batched -+--> send
+                --> loop 2, leases a device --+<-- decisions --- policy       +--> send
 
-Every device has its own loop and never waits for another one: it waits for its device and for its decision. Decisions
-are made together: what waits when the first request has waited for `max_wait_s`, or when `max_batch` have come.
+There are as many loops as devices, and none waits for another one: it waits for a device that works, for what the
+device does, and for its decision. Decisions are made together: what waits when the first request has waited for
+`max_wait_s`, or when `max_batch` have come.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from random import Random
-from typing import Literal, Protocol
+from typing import Literal, Protocol, TypeVar
 
 import msgspec
 
 from distrl.core.errors import DeviceError
-from distrl.core.interfaces import Decider, Environment, Setup
+from distrl.core.interfaces import Decider, Device, Environment, Setup
 from distrl.core.seeds import derive_random
 from distrl.core.types import Decision, Observation, Ruling, Situation, Step, Task, Trajectory, Verdict
 from distrl.runtime.curriculum import Assignment, TaskSource
 
+T = TypeVar("T")
 RESET_TRIES = 3
 _NO_VERDICT = Verdict(ruling=Ruling.FAILURE, judge="", reason="the judge was not asked")
 
@@ -48,7 +52,8 @@ class WorkerOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 class _Request(msgspec.Struct, frozen=True, kw_only=True):
     situation: Situation
-    rng: Random
+    rng: Random | None
+    """None: the likeliest decision."""
     snapshot: Snapshot
     answer: "asyncio.Future[Decision]"
 
@@ -64,7 +69,7 @@ class Batcher:
         self.num_batches = 0
         self.num_decisions = 0
 
-    async def decide(self, situation: Situation, rng: Random, snapshot: Snapshot) -> Decision:
+    async def decide(self, situation: Situation, rng: Random | None, snapshot: Snapshot) -> Decision:
         """The decision for one situation; unblocked by the batch it becomes part of."""
         loop = asyncio.get_running_loop()
         request = _Request(situation=situation, rng=rng, snapshot=snapshot, answer=loop.create_future())
@@ -80,14 +85,14 @@ class Batcher:
             self._timer.cancel()
             self._timer = None
         requests, self._waiting = self._waiting, []
-        by_version: dict[int, list[_Request]] = {}
+        groups: dict[tuple[int, bool], list[_Request]] = {}
         for request in requests:
-            by_version.setdefault(request.snapshot.version, []).append(request)
-        for group in by_version.values():
+            groups.setdefault((request.snapshot.version, request.rng is None), []).append(request)
+        for group in groups.values():
             self._answer_group(group)
 
     def _answer_group(self, group: Sequence[_Request]) -> None:
-        rngs = None if self._options.is_greedy else [r.rng for r in group]
+        rngs = [r.rng for r in group if r.rng is not None] or None
         self.num_batches += 1
         self.num_decisions += len(group)
         try:
@@ -103,74 +108,112 @@ class Batcher:
                 request.answer.set_result(decision)
 
 
+class DeviceSource(Protocol):
+    """Where a worker gets devices from."""
+
+    def __len__(self) -> int:
+        """How many there are."""
+        ...
+
+    def lease(self) -> AbstractAsyncContextManager[Device]:
+        """One that works, for as long as the block lasts; a `DeviceError` ends the block and goes no further."""
+        ...
+
+
 class Worker:
     """Owns devices and a policy; takes tasks until there are none, sends every finished trajectory."""
 
     def __init__(
         self,
-        environments: Mapping[str, Environment],
+        devices: DeviceSource,
         policy: Decider,
         *,
-        weights: Callable[[], Snapshot],
+        weights: Callable[[Assignment], Snapshot],
+        make_environment: Callable[[Device], Environment],
         make_setup: Callable[[Task], Setup],
         send: Callable[[Trajectory], Awaitable[None]],
         options: WorkerOptions,
     ) -> None:
-        self._environments = environments
+        self._devices = devices
         self._weights = weights
+        self._make_environment = make_environment
         self._make_setup = make_setup
         self._send = send
         self._options = options
         self.batcher = Batcher(policy, options)
         self.num_episodes = 0
+        self.times: defaultdict[str, float] = defaultdict(float)
+        """Seconds of all loops together by what they waited for: device, inference, send, task."""
 
     async def run(self, tasks: TaskSource) -> None:
         """All devices at once, until the source has no more tasks; the first error stops them all."""
         try:
             async with asyncio.TaskGroup() as group:
-                for device, environment in self._environments.items():
-                    group.create_task(self._work(device, environment, tasks))
+                for number in range(len(self._devices)):
+                    group.create_task(self._work(number, tasks))
         except BaseExceptionGroup as errors:
             # They stop each other: the first is the cause, and is what callers know how to handle.
             raise errors.exceptions[0] from errors
 
-    async def _work(self, device: str, environment: Environment, tasks: TaskSource) -> None:
-        """One device: consumes tasks, waits for the device and its decisions, ends with the tasks."""
-        while (assignment := tasks.next()) is not None:
+    async def _work(self, loop: int, tasks: TaskSource) -> None:
+        """One loop: consumes tasks, waits for a device and its decisions, makes trajectories, ends with the tasks."""
+        while (assignment := await self._timed("task", tasks.next(loop))) is not None:
             number = self.num_episodes
             self.num_episodes += 1
-            await self._send(await self._episode(device, environment, assignment, number))
+            trajectory = None
+            while trajectory is None:  # a device that cannot even begin leaves the task to another one
+                async with self._devices.lease() as device:
+                    trajectory, failure = await self._episode(device, assignment, number)
+                    if failure:
+                        raise DeviceError(failure.partition(":")[0], failure)
+            await self._timed("send", self._send(trajectory))
 
-    async def _episode(self, device: str, environment: Environment, assignment: Assignment, number: int) -> Trajectory:
-        task = assignment.task
-        name = f"{self._options.name}-{number:07d}"
-        rng = derive_random(self._options.seed, "episode", name)
-        snapshot = self._weights()
-        observation = await self._reset(environment, task)
+    async def _episode(self, device: Device, assignment: Assignment, number: int) -> tuple[Trajectory, str]:
+        """One attempt, and how the device failed if it did; raises `DeviceError` if it could not even begin."""
+        task, options = assignment.task, self._options
+        name = f"{options.name}-{number:07d}"
+        rng = derive_random(options.seed, "episode", name)
+        is_greedy = options.is_greedy if assignment.is_greedy is None else assignment.is_greedy
+        snapshot = self._weights(assignment)
+        environment = self._make_environment(device)
+        observation = await self._timed("device", self._reset(environment, task))
         steps: tuple[Step, ...] = ()
         while True:
-            if self._options.swap_weights_at == "step":
-                snapshot = self._weights()
+            if options.swap_weights_at == "step":
+                snapshot = self._weights(assignment)
             situation = Situation(task=task, steps=steps, observation=observation)
-            decision = await self.batcher.decide(situation, rng, snapshot)
-            result = await environment.step(decision)
+            decision = await self._timed(
+                "inference", self.batcher.decide(situation, None if is_greedy else rng, snapshot)
+            )
+            result = await self._timed("device", environment.step(decision))
             steps = (*steps, Step(observation=observation, decision=decision, rewards=result.rewards))
             observation = result.observation
             if result.outcome is not None:
-                return Trajectory(
+                finished = Trajectory(
                     id=name,
                     task=task,
                     steps=steps,
                     final=observation,
                     outcome=result.outcome,
                     verdict=result.verdict or _NO_VERDICT,
-                    worker=self._options.name,
-                    device=device,
+                    worker=options.name,
+                    device=device.name,
                     group=assignment.group,
+                    purpose=assignment.purpose,
                 )
+                return finished, result.infra_error
+
+    async def _timed(self, what: str, waiting: Awaitable[T]) -> T:
+        """The same, with the time it takes noted."""
+        clock = asyncio.get_running_loop().time
+        began_s = clock()
+        try:
+            return await waiting
+        finally:
+            self.times[what] += clock() - began_s
 
     async def _reset(self, environment: Environment, task: Task) -> Observation:
-        """The first screen of a task; a device that fails is asked again before its error is everybody's."""
+        """The first screen of a task; a device that fails is asked again before it is given up."""
         for tries_left in reversed(range(RESET_TRIES)):
             try:
                 return await environment.reset(task, self._make_setup(task))

@@ -23,8 +23,8 @@ ONE = tiny(train={"num_trajectories": 1}, eval={"episodes": 1})
 
 
 def train(run_dir: Path, *more: str, **changes: dict[str, Any]) -> list[str]:
-    """The arguments of a training that takes seconds."""
-    return ["train", "--run-dir", str(run_dir), *as_options(tiny(**changes)), *more]
+    """The arguments of a training in one thread that takes seconds."""
+    return ["train", "--runtime", "serial", "--run-dir", str(run_dir), *as_options(tiny(**changes)), *more]
 
 
 def rows(run_dir: Path, kind: str) -> list[dict[str, Any]]:
@@ -101,7 +101,7 @@ def test_every_metric_is_in_the_glossary(uninterrupted: Path) -> None:
 
 def test_a_new_run_gets_a_directory_named_for_what_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    done = distrl("-q", "train", *as_options(ONE), "--seed", "4")
+    done = distrl("-q", "train", "--runtime", "serial", *as_options(ONE), "--seed", "4")
     assert done.status == 0, done.err
     (run_dir,) = (tmp_path / "runs").iterdir()
     assert re.fullmatch(r"\d{8}-\d{6}-system-a_ride-s4", run_dir.name)
@@ -136,7 +136,6 @@ def test_an_algorithm_of_your_own_trains_from_its_file(tmp_path: Path, monkeypat
         (["--minutes", "nan"], ["--minutes nan", "finite"]),
         (["--minutes", "soon"], ["--minutes", "valid number"]),
         (["--seed", "-1"], ["--seed -1", "greater than or equal to 0"]),
-        (["--runtime", "local"], ["next release", "--runtime serial"]),
         (["--runtime", "cluster"], ["unknown runtime 'cluster'", "serial"]),
         (["--config", "nothing.toml"], ["nothing.toml", "cannot be read"]),
         (["--set", "policy.start=nothing.safetensors"], ["nothing.safetensors", "No such file"]),

@@ -12,7 +12,7 @@ from distrl.cli.output import Output
 from distrl.cli.training_display import Forecast, TrainingDisplay, in_words, share_done
 from distrl.core.config import Config, config_of
 from distrl.runtime.evaluation import summarise
-from distrl.runtime.training import Progress
+from distrl.runtime.run_state import Progress
 
 CONFIG = config_of({"train": {"num_trajectories": 1000}, "eval": {"every_trajectories": 100}})
 

@@ -160,7 +160,16 @@ def test_unknown_profiles_and_faults_are_refused_by_name() -> None:
         Latency("emulater", derive_random(0))
     with pytest.raises(UnknownNameError, match="freeze"):
         Faults({"freze": 0.1}, derive_random(0))
-    assert set(PROFILES) == {"instant", "emulator", "slow-emulator", "phone"}
+    assert set(PROFILES) == {"instant", "emulator", "slow-emulator", "phone", "even", "lab", "rough"}
+
+
+@pytest.mark.parametrize(("fleet", "speeds"), [("even", [1, 1, 1, 1]), ("lab", [0.5, 1, 1, 2])])
+def test_the_devices_of_a_fleet_have_their_speeds_in_turn(fleet: str, speeds: list[float]) -> None:
+    samples = [
+        sorted(latency.sample("perform") for _ in range(400))[200]
+        for latency in (Latency(fleet, derive_random(2, number), number) for number in range(4))
+    ]
+    assert samples == pytest.approx([2.2 / speed for speed in speeds], rel=0.1)
 
 
 # ---------------------------------------------------------------- faults

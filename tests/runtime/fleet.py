@@ -1,20 +1,21 @@
 """Small fleets: configurations of seconds, devices whose every answer is known, and policies that count."""
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import lru_cache, partial
 from random import Random
 from typing import Any
 
 import msgspec
 import pytest
 
-from distrl.core.clock import run_virtual
+from distrl.core.clock import LoopClock, run_virtual
 from distrl.core.config import Config
 from distrl.core.errors import DeviceError
 from distrl.core.interfaces import Setup, StepResult
 from distrl.core.types import (
+    Action,
     Decision,
     Observation,
     Outcome,
@@ -27,6 +28,7 @@ from distrl.core.types import (
     Verdict,
     Wait,
 )
+from distrl.devices.pool import Pool
 from distrl.policies.tiny.policy import TinyPolicy
 from distrl.runtime.curriculum import TaskSource
 from distrl.runtime.evaluation import evaluate
@@ -116,6 +118,25 @@ class FakeEnvironment:
         pass
 
 
+class FakeDevice:
+    """A name; what it does is its environment's business."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    async def reset(self) -> None:
+        pass
+
+    async def observe(self) -> Observation:
+        return screen_number(0)
+
+    async def perform(self, action: Action) -> None:
+        pass
+
+    async def close(self) -> None:
+        pass
+
+
 class FakeWeights(msgspec.Struct, frozen=True):
     version: int = 0
 
@@ -138,6 +159,26 @@ class CountingPolicy:
         return [Decision(action=Wait(), raw=draw, policy_version=snapshot.version) for draw in draws]
 
 
+def make_worker(
+    environments: Mapping[str, Any],
+    policy: Any,
+    send: Callable[[Trajectory], Awaitable[None]],
+    *,
+    weights: Callable[[], Any] = FakeWeights,
+    **options: Any,
+) -> Worker:
+    """A worker whose devices are names of environments."""
+    return Worker(
+        Pool({name: partial(FakeDevice, name) for name in environments}, clock=LoopClock()),
+        policy,
+        weights=lambda assignment: weights(),
+        make_environment=lambda device: environments[device.name],
+        make_setup=lambda task: Setup(),
+        send=send,
+        options=WorkerOptions(**options),
+    )
+
+
 def work(
     environments: Mapping[str, Any],
     policy: Any,
@@ -152,14 +193,7 @@ def work(
     async def send(trajectory: Trajectory) -> None:
         sent.append(trajectory)
 
-    worker = Worker(
-        environments,
-        policy,
-        weights=weights,
-        make_setup=lambda task: Setup(),
-        send=send,
-        options=WorkerOptions(**options),
-    )
+    worker = make_worker(environments, policy, send, weights=weights, **options)
 
     async def run() -> float:
         await worker.run(source)

@@ -11,15 +11,13 @@ import msgspec
 import pytest
 
 from distrl.core.clock import VirtualLoop
-from distrl.core.interfaces import Setup
 from distrl.core.types import Decision, Outcome, Situation, Wait
 from distrl.runtime.checkpoints import newest_checkpoint, save_checkpoint
 from distrl.runtime.curriculum import Curriculum, FixedTasks
 from distrl.runtime.run_directory import RunDirectory
-from distrl.runtime.training import Progress
-from distrl.runtime.worker import Worker, WorkerOptions
+from distrl.runtime.run_state import Progress
 
-from .fleet import CountingPolicy, FakeEnvironment, FakeWeights, plain_trajectory, raises, settings, task, tasks, work
+from .fleet import CountingPolicy, FakeEnvironment, make_worker, plain_trajectory, raises, settings, task, tasks, work
 from .learners import FakeAlgorithm, in_group, make_learner
 from .test_checkpoints import PowerCutError, files, power_cut
 from .test_training import evaluations_of, metrics_of, train
@@ -71,20 +69,17 @@ def test_an_error_of_one_device_leaves_no_error_in_a_callback_behind() -> None:
     async def send(trajectory: object) -> None:
         pass
 
+    class Broken(FakeEnvironment):
+        async def reset(self, task: Any, setup: Any) -> Any:
+            await asyncio.sleep(1.0)
+            raise ValueError("gone")
+
     class Late(FakeEnvironment):
         async def reset(self, task: Any, setup: Any) -> Any:
             await asyncio.sleep(1.0)
             return await super().reset(task, setup)
 
-    environments = {"good": Late(), "bad": Late(failing_resets=99)}
-    worker = Worker(
-        environments,
-        CountingPolicy(),
-        weights=FakeWeights,
-        make_setup=lambda t: Setup(),
-        send=send,
-        options=WorkerOptions(max_wait_s=2.0),
-    )
+    worker = make_worker({"good": Late(), "bad": Broken()}, CountingPolicy(), send, max_wait_s=2.0)
 
     async def run() -> None:
         asyncio.get_running_loop().set_exception_handler(lambda loop, context: noise.append(context))

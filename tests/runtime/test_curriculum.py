@@ -7,6 +7,7 @@ from random import Random
 import msgspec
 import pytest
 
+from distrl.core.clock import run_virtual
 from distrl.core.types import Outcome, Task
 from distrl.runtime.curriculum import SURPRISE_FLOOR, Curriculum, FixedTasks
 from distrl.tasks.book import load_tasks
@@ -31,8 +32,12 @@ def drawn(curriculum: Curriculum, count: int = 6000) -> Counter[str]:
 
 def test_each_fixed_task_comes_once_and_in_order() -> None:
     source = FixedTasks(tasks(3))
-    assert [a.task.id for a in iter(source.next, None)] == ["t0", "t1", "t2"]
-    assert source.next() is None
+
+    async def take(count: int) -> list[str | None]:
+        drawn = [await source.next(0) for _ in range(count)]
+        return [None if a is None else a.task.id for a in drawn]
+
+    assert run_virtual(take(5)) == ["t0", "t1", "t2", None, None]
 
 
 def test_a_solved_template_is_drawn_less_as_the_rule_says() -> None:

@@ -16,7 +16,7 @@ from distrl.runtime.build import KNOWN_NAMES
 from distrl.runtime.demonstrations import demonstrate
 from distrl.runtime.evaluation import Scripted, choose_episodes
 from distrl.runtime.report import choose_film_task, draw_curve, film_progress, score_of, summarise_run, write_report
-from distrl.runtime.training import EVALUATION_SEED
+from distrl.runtime.run_state import EVALUATION_SEED
 from distrl.tasks.book import load_tasks
 
 from .runs import CURVE, tiny, write_run

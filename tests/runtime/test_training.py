@@ -14,8 +14,9 @@ from distrl.core.config import Config
 from distrl.core.errors import UserError
 from distrl.runtime.checkpoints import newest_checkpoint
 from distrl.runtime.run_directory import RunDirectory
+from distrl.runtime.run_state import Listener, Progress
 from distrl.runtime.tensors import unpack_tensors
-from distrl.runtime.training import Listener, Progress, Training
+from distrl.runtime.training import Training
 from distrl.tasks.book import load_tasks
 
 from .fleet import raises, settings

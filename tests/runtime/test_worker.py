@@ -9,15 +9,24 @@ from typing import Any
 import pytest
 
 from distrl.core.clock import run_virtual
-from distrl.core.errors import DeviceError
-from distrl.core.interfaces import Setup
 from distrl.core.types import Decision, Observation, Outcome, Situation
 from distrl.runtime.build import make_environment, make_sim_device
 from distrl.runtime.curriculum import Assignment, FixedTasks
-from distrl.runtime.worker import RESET_TRIES, Batcher, Worker, WorkerOptions
+from distrl.runtime.worker import RESET_TRIES, Batcher, WorkerOptions
 from distrl.tasks.book import load_tasks
 
-from .fleet import CountingPolicy, FakeEnvironment, FakeWeights, raises, screen_number, settings, task, tasks, work
+from .fleet import (
+    CountingPolicy,
+    FakeEnvironment,
+    FakeWeights,
+    make_worker,
+    raises,
+    screen_number,
+    settings,
+    task,
+    tasks,
+    work,
+)
 
 
 def fleet(count: int, **options: Any) -> dict[str, FakeEnvironment]:
@@ -133,7 +142,7 @@ def test_a_trajectory_has_all_that_happened() -> None:
                 Assignment(task=task("a", max_steps=2), group="g"),
             ]
 
-        def next(self) -> Assignment | None:
+        async def next(self, loop: int) -> Assignment | None:
             return self._left.pop() if self._left else None
 
     sent, *_ = work({"phone-3": FakeEnvironment()}, CountingPolicy(), TwoInOneGroup(), weights=lambda: FakeWeights(9))
@@ -206,10 +215,11 @@ def test_a_device_whose_reset_fails_twice_is_asked_a_third_time() -> None:
     assert environment.num_resets == RESET_TRIES + 1 == 4
 
 
-def test_a_device_that_never_resets_stops_the_worker() -> None:
+def test_the_tasks_of_a_device_that_never_resets_are_done_by_others() -> None:
     environments = {"good": FakeEnvironment(step_s=1.0), "bad": FakeEnvironment(failing_resets=99)}
-    with raises(DeviceError, "gone"):
-        work(environments, CountingPolicy(), FixedTasks(tasks(5)))
+    sent, *_ = work(environments, CountingPolicy(), FixedTasks(tasks(5)))
+    assert sorted(t.task.id for t in sent) == [f"t{n}" for n in range(5)]
+    assert {t.device for t in sent} == {"good"}
 
 
 def test_a_real_device_in_a_reboot_loop_comes_back() -> None:
@@ -227,14 +237,7 @@ def test_an_error_while_sending_stops_the_worker() -> None:
     async def refuse(trajectory: object) -> None:
         raise ConnectionError("the learner is gone")
 
-    worker = Worker(
-        fleet(2),
-        CountingPolicy(),
-        weights=FakeWeights,
-        make_setup=lambda task: Setup(),
-        send=refuse,
-        options=WorkerOptions(),
-    )
+    worker = make_worker(fleet(2), CountingPolicy(), refuse)
     with raises(ConnectionError, "the learner is gone"):
         run_virtual(worker.run(FixedTasks(tasks(4))))
 

@@ -8,6 +8,7 @@ import math
 from random import Random
 
 import msgspec
+from msgspec.structs import replace
 
 from distrl.core.errors import UnknownNameError
 
@@ -23,20 +24,14 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     device_spread: float = 0.0
     late_share: float = 0.0
     late_s: tuple[float, float] = (0.0, 0.0)
+    speeds: tuple[float, ...] = (1.0,)
+    """How fast the devices of a fleet are, in turn."""
 
 
+_EMULATOR = Profile(perform_s=2.2, observe_s=2.2, reset_s=3.0, boot_s=25.0, spread=0.25)
 PROFILES = {
     "instant": Profile(),
-    "emulator": Profile(
-        perform_s=2.2,
-        observe_s=2.2,
-        reset_s=3.0,
-        boot_s=25.0,
-        spread=0.25,
-        device_spread=0.15,
-        late_share=0.005,
-        late_s=(20.0, 60.0),
-    ),
+    "emulator": replace(_EMULATOR, device_spread=0.15, late_share=0.005, late_s=(20.0, 60.0)),
     "slow-emulator": Profile(
         perform_s=4.5,
         observe_s=4.5,
@@ -57,18 +52,23 @@ PROFILES = {
         late_share=0.002,
         late_s=(5.0, 20.0),
     ),
+    # Fleets to measure with. A step is two operations, so half of the share of late steps is that of late operations.
+    "even": _EMULATOR,
+    "lab": replace(_EMULATOR, late_share=0.005, late_s=(20.0, 60.0), speeds=(0.5, 1.0, 1.0, 2.0)),
+    "rough": replace(_EMULATOR, late_share=0.01, late_s=(20.0, 60.0), speeds=(0.5, 1.0, 2.0, 4.0)),
 }
 
 
 class Latency:
-    """The reaction times of one device."""
+    """The reaction times of one device, number so-and-so of its fleet."""
 
-    def __init__(self, profile: str, rng: Random) -> None:
+    def __init__(self, profile: str, rng: Random, number: int = 0) -> None:
         if profile not in PROFILES:
             raise UnknownNameError("latency profile", profile, PROFILES)
         self._profile = PROFILES[profile]
         self._rng = rng
-        self._pace = math.exp(rng.gauss(0.0, self._profile.device_spread))
+        speed = self._profile.speeds[number % len(self._profile.speeds)]
+        self._pace = math.exp(rng.gauss(0.0, self._profile.device_spread)) / speed
 
     def sample(self, operation: str) -> float:
         """Seconds that this `perform`, `observe`, `reset` or `boot` takes."""

@@ -1,0 +1,76 @@
+"""How a worker scales with its devices: fleet sizes in, steps per second and their share of linear out.
+
+    python benchmarks/scaling.py [--quick] [--json]
+
+Real time, real latencies of emulators (4.4 s a step), one worker process with the tiny policy: what bends the line is
+what one core can decide and simulate. `device_use` says how much of their time the devices worked, `wait_ms` how long a
+decision took, batch and all.
+"""
+
+import argparse
+import asyncio
+import json
+import sys
+import time
+from typing import Any
+
+import torch
+from collection import collect
+
+from distrl.core.clock import LoopClock
+from distrl.core.config import config_of
+
+SIZES = (8, 16, 32, 64, 128, 256, 512)
+
+
+def measure(devices: int, seconds: float) -> dict[str, Any]:
+    """One size."""
+    config = config_of(
+        {
+            "phone": {"latency": "even", "scale": 0.1},
+            "policy": {"mode": "text"},
+            "collect": {"num_devices": devices},
+        }
+    )
+    began_s = time.process_time()
+    got = asyncio.run(collect(config, seconds, LoopClock()))
+    busy = (time.process_time() - began_s) / got.wall_s
+    return {
+        "devices": devices,
+        "steps_per_s": round(got.num_decisions / got.wall_s, 3),
+        "device_use": round(got.device_s / (got.wall_s * devices), 4),
+        "wait_ms": round(1000 * got.inference_s / max(1, got.num_decisions), 2),
+        "batch": round(got.num_decisions / max(1, got.num_batches), 2),
+        "core_share": round(busy, 3),
+    }
+
+
+def main() -> None:
+    """Parse, measure every size, print a table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="three sizes, 40 s each")
+    parser.add_argument("--seconds", type=float, help="of each size; 120, or 40 with --quick")
+    parser.add_argument("--json", action="store_true")
+    args = parser.parse_args()
+    seconds = args.seconds or (40.0 if args.quick else 120.0)
+    sizes = SIZES[:5:2] if args.quick else SIZES
+    torch.set_num_threads(1)
+    rows: list[dict[str, Any]] = []
+    for number, devices in enumerate(sizes):
+        left = (len(sizes) - number) * seconds
+        print(f"{devices} devices; about {left / 60:.1f} min left", file=sys.stderr, flush=True)
+        row = measure(devices, seconds)
+        per_device = rows[0]["steps_per_s"] / rows[0]["devices"] if rows else row["steps_per_s"] / devices
+        rows.append(row | {"share_of_linear": round(row["steps_per_s"] / (devices * per_device), 4)})
+    if args.json:
+        print(json.dumps({"rows": rows}, indent=2))
+        return
+    for row in rows:
+        print(
+            f"{row['devices']:4} devices  {row['steps_per_s']:8.2f} steps/s  {row['share_of_linear']:7.1%} of linear  "
+            f"devices busy {row['device_use']:.1%}  decision {row['wait_ms']:.1f} ms  core {row['core_share']:.0%}"
+        )
+
+
+if __name__ == "__main__":
+    main()

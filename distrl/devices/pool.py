@@ -1,0 +1,158 @@
+"""The pool: devices of one worker, lent to whoever has something to do on them, and healed when they fail.
+
+    lease -> use -> give back in order -> ready
+                 -> give back with an error -> reset -> relaunch -> quarantine, longer each time -> relaunch -> ...
+
+Every failure is counted by its cause. A device that is being healed stalls nobody: others are lent meanwhile, and
+whoever waits is unblocked by the first that is ready.
+"""
+
+import asyncio
+from collections import Counter, deque
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import Literal
+
+import msgspec
+
+from distrl.core.clock import Clock
+from distrl.core.errors import DeviceError
+from distrl.core.interfaces import Device
+
+State = Literal["ready", "leased", "healing", "quarantined"]
+
+
+class PoolOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How patient the pool is."""
+
+    probe_s: float = 120.0
+    """Deadline of a reset and of the look at the screen after it."""
+    quarantine_s: float = 10.0
+    """The first quarantine; each one after it is twice as long."""
+    max_quarantine_s: float = 600.0
+
+
+class Pool:
+    """Devices by name. Each is made by its maker, again if it has to be."""
+
+    def __init__(
+        self, makers: Mapping[str, Callable[[], Device]], *, clock: Clock, options: PoolOptions | None = None
+    ) -> None:
+        self._makers = makers
+        self._clock = clock
+        self._options = options or PoolOptions()
+        self._devices = {name: maker() for name, maker in makers.items()}
+        self._ready = deque(self._devices)
+        self._states: dict[str, State] = dict.fromkeys(self._devices, "ready")
+        self._failures_in_a_row: Counter[str] = Counter()
+        self._waiting: deque[asyncio.Future[str]] = deque()
+        self._healing: set[asyncio.Task[None]] = set()
+        self.failures_by_cause: Counter[str] = Counter()
+        self.num_relaunches = 0
+
+    def __len__(self) -> int:
+        return len(self._devices)
+
+    def states(self) -> Counter[State]:
+        """How many devices are in each state."""
+        return Counter(self._states.values())
+
+    @asynccontextmanager
+    async def lease(self) -> AsyncIterator[Device]:
+        """A device for a while. A `DeviceError` that leaves the block sends it to be healed, and goes no further."""
+        name = await self._take()
+        self._states[name] = "leased"
+        try:
+            yield self._devices[name]
+        except DeviceError as error:
+            self._note(name, error.cause)
+            self._states[name] = "healing"
+            task = asyncio.get_running_loop().create_task(self._heal(name))
+            self._healing.add(task)
+            task.add_done_callback(self._healing.discard)
+        except BaseException:
+            self._put(name)
+            raise
+        else:
+            self._failures_in_a_row[name] = 0
+            self._put(name)
+
+    async def close(self) -> None:
+        """Release every device, healthy or not."""
+        for task in tuple(self._healing):
+            task.cancel()
+        await asyncio.gather(*self._healing, return_exceptions=True)
+        await asyncio.gather(*(self._close(name) for name in self._devices))
+
+    # ---- inside
+
+    async def _take(self) -> str:
+        if self._ready:
+            return self._ready.popleft()
+        waiting: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self._waiting.append(waiting)
+        try:
+            return await waiting
+        except asyncio.CancelledError:
+            if waiting.done() and not waiting.cancelled():
+                self._put(waiting.result())
+            raise
+
+    def _put(self, name: str) -> None:
+        self._states[name] = "ready"
+        while self._waiting:
+            waiting = self._waiting.popleft()
+            if not waiting.done():
+                waiting.set_result(name)
+                return
+        self._ready.append(name)
+
+    def _note(self, name: str, cause: str) -> None:
+        self.failures_by_cause[cause] += 1
+        self._failures_in_a_row[name] += 1
+
+    async def _heal(self, name: str) -> None:
+        """Until it works again: reset, then relaunch, then quarantine and relaunch again."""
+        while True:
+            failures = self._failures_in_a_row[name]
+            try:
+                if failures > 1:
+                    await self._quarantine(name, failures - 2)
+                    await self._relaunch(name)
+                async with asyncio.timeout(self._options.probe_s):
+                    await self._devices[name].reset()
+                    await self._devices[name].observe()
+            except Exception as error:  # nobody waits for this task: what it raised would lose the device for ever
+                self._note(name, _cause_of(error))
+            else:
+                self._put(name)
+                return
+
+    async def _quarantine(self, name: str, times: int) -> None:
+        """Wait, longer each time; not at all before the first relaunch."""
+        if times == 0:
+            return
+        self._states[name] = "quarantined"
+        longer = 2.0 ** min(times - 1, 30)
+        await self._clock.sleep(min(self._options.quarantine_s * longer, self._options.max_quarantine_s))
+        self._states[name] = "healing"
+
+    async def _relaunch(self, name: str) -> None:
+        """Throw the device away and make it anew."""
+        self.num_relaunches += 1
+        await self._close(name)
+        self._devices[name] = self._makers[name]()
+
+    async def _close(self, name: str) -> None:
+        """Release a device; one that cannot even do that is counted and left behind."""
+        try:
+            async with asyncio.timeout(self._options.probe_s):
+                await self._devices[name].close()
+        except Exception:
+            self.failures_by_cause["close"] += 1
+
+
+def _cause_of(error: Exception) -> str:
+    if isinstance(error, DeviceError):
+        return error.cause
+    return "deadline" if isinstance(error, TimeoutError) else type(error).__name__

@@ -1,0 +1,282 @@
+"""Asynchronous training: the learner beside a fleet that never waits for it.
+
+    drain -> replay -> sample -> update -> re-prioritise -> publish
+
+One event loop holds the hub and this; what computes is handed to `compute`, so that deliveries are taken meanwhile.
+The learner waits only for data (`new_steps_per_update` says how much an update needs), the fleet only for a full
+queue. With `collect.max_policy_lag = 0` the same loop trains synchronously: a round of one episode for each device with
+one version, then the next version.
+"""
+
+import asyncio
+from collections import Counter, deque
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from distrl.core.clock import Clock, LoopClock
+from distrl.core.config import Config
+from distrl.policies.tiny.policy import Snapshot
+from distrl.runtime.evaluator import evaluate_on_fleet
+from distrl.runtime.hub import Arrival, Hub
+from distrl.runtime.journal import Journal
+from distrl.runtime.run_directory import RunDirectory
+from distrl.runtime.run_state import Listener, Progress, RunState
+from distrl.runtime.safe_file import CannotWriteError
+from distrl.runtime.tensors import pack_tensors, unpack_tensors
+from distrl.runtime.wire import WireError, decode
+
+T = TypeVar("T")
+Compute = Callable[[Callable[[], T]], Awaitable[T]]
+
+JOURNAL = "journal.sqlite"
+MAX_WAITING = 16
+"""Trajectories in the queue; then deliveries wait. What waits here is learned from late, so it is short."""
+TAKEN_AT_ONCE = 4
+IDLE_S = 0.2
+CHECKPOINT_S = 300.0
+SILENT_S = 60.0
+"""A worker that was not heard of for so long is not waited for."""
+FLEET_S = 5.0
+"""Seconds between two rows about the fleet."""
+
+
+async def in_thread(work: Callable[[], T]) -> T:
+    """Compute beside the event loop: torch lets others run while it works."""
+    return await asyncio.to_thread(work)
+
+
+class AsyncTraining(RunState):
+    """A run whose trajectories come from a fleet."""
+
+    def __init__(
+        self,
+        config: Config,
+        run: RunDirectory,
+        *,
+        listener: Listener = lambda progress: None,
+        clock: Clock | None = None,
+        compute: Callable[[Callable[[], Any]], Awaitable[Any]] = in_thread,
+        wrap: Callable[[bytes], Any] = lambda data: data,
+    ) -> None:
+        super().__init__(config, run, listener=listener)
+        self._run = run
+        self._clock = clock or LoopClock()
+        self._compute = compute
+        self._wrap = wrap
+        self._is_draining = False
+        self._evaluation: asyncio.Task[None] | None = None
+        self._position = 0
+        self._round = 0
+        self._lags: deque[int] = deque(maxlen=256)
+        self._queued_s: deque[float] = deque(maxlen=256)
+        self._waited_s = 0.0
+        self.counters: Counter[str] = Counter()
+
+    def open(self) -> Hub:
+        """Go on from the newest checkpoint and from what arrived after it; the hub of this life."""
+        self.journal = Journal(self._run.path / JOURNAL)
+        is_resumed = self._resume()
+        self._run.start_board(step=self.learner.num_updates + 1)
+        life = self.journal.begin_epoch()
+        self.policy.version = max(self.policy.version, life.first_version)
+        self.hub = Hub(
+            self.journal,
+            life,
+            clock=self._clock,
+            max_waiting=MAX_WAITING,
+            on_event=lambda kind, values: self._run.log("events", {"event": kind, **values}),
+        )
+        self._run.log("events", {"event": "resumed" if is_resumed else "begun", "epoch": life.epoch})
+        for position, data in self.journal.after(self._position):
+            self._recover(position, data)
+        return self.hub
+
+    def _recover(self, position: int, data: bytes) -> None:
+        """A trajectory that was acknowledged after the checkpoint: it is learned from now."""
+        try:
+            self._learn_from(decode(data))
+        except WireError as error:
+            self._run.log("events", {"event": "journal entry skipped", "position": position, "reason": str(error)})
+        self._position = position
+
+    # ---- the run
+
+    async def run(self) -> None:
+        """Consumes what arrives, produces versions; ends with the trajectories, the time, or `drain`."""
+        began_s, before_s = self._clock.now(), self._trained_s
+        saved_s = told_s = began_s
+        await self._publish()
+        if not self.curve:
+            self._begin_evaluation()
+        while not self._is_over():
+            await self._turn()
+            now_s = self._clock.now()
+            self._trained_s = before_s + now_s - began_s
+            if self._is_evaluation_due() or now_s - saved_s > CHECKPOINT_S:
+                saved_s = now_s
+                await self._compute(self._checkpoint)
+            if self._is_evaluation_due():
+                self._begin_evaluation()
+            if now_s - told_s > FLEET_S:
+                self.hub.forget_silent(SILENT_S)
+                self._log_fleet(now_s - told_s)
+                told_s = now_s
+        await self._finish()
+
+    async def _turn(self) -> None:
+        """One round of the sentence at the head of this file; at most one update, so that nobody waits for long."""
+        arrivals: list[Arrival] = []
+        if self._is_synchronous or not self.learner.is_due:
+            began_s = self._clock.now()
+            left = self.config.train.num_trajectories - self.learner.num_received
+            arrivals = await self.hub.take(min(TAKEN_AT_ONCE, left), IDLE_S)
+            self._waited_s += self._clock.now() - began_s
+        for arrival in arrivals:
+            await self._accept(arrival)
+        if self._is_synchronous:
+            self._round += len(arrivals)
+            if self._round < max(1, self.hub.num_devices):
+                return
+            self._round = 0
+            before = self.policy.version
+            while self.learner.is_due:
+                self._log_update(await self._compute(self.learner.spend))
+            self.policy.version = max(self.policy.version, before + 1)
+        elif self.learner.is_due:
+            self._log_update(await self._compute(self.learner.spend))
+        await self._publish()
+
+    async def _accept(self, arrival: Arrival) -> None:
+        """Learn from an arrival, unless the weights that made it are too old."""
+        trajectory, bound = arrival.trajectory, self.config.collect.max_policy_lag
+        lag = self.policy.version - min(trajectory.policy_versions)
+        self._lags.append(lag)
+        self._queued_s.append(self._clock.now() - arrival.time_s)
+        self._position = arrival.position
+        if bound is not None and lag > bound and not self._is_synchronous:
+            self.counters["dropped_stale"] += 1
+            return
+        await self._compute(lambda: self._learn_from(trajectory))
+        self.hub.success = self.curriculum.success
+        self._listener(self._progress())
+
+    async def _publish(self) -> None:
+        """The newest version, if it is not out yet. Only what acts travels, and the eye stays where it is."""
+        if self.hub.newest >= self.policy.version:
+            return
+        data = pack_tensors(self.policy.snapshot().parameters)
+        try:
+            await self.hub.publish(self.policy.version, data, wrap=self._wrap)
+        except (
+            CannotWriteError
+        ) as error:  # a full disk; the fleet goes on with the version before, and this comes again
+            self._run.log("events", {"event": "version not published", "reason": str(error)})
+
+    async def drain(self) -> None:
+        """End soon: what has arrived is safe, a checkpoint is made."""
+        self._is_draining = True
+        await self.hub.wake()
+
+    async def _finish(self) -> None:
+        """The last evaluation, unless there is no time for it, and the last checkpoint."""
+        if not self._is_draining:
+            await self.hub.stop_collecting()
+            await self._publish()
+            if self._evaluation is not None:
+                await self._evaluation
+            if self.curve[-1]["updates"] != self.learner.num_updates:
+                self._begin_evaluation()
+                assert self._evaluation is not None
+                await self._evaluation
+        elif self._evaluation is not None:
+            self._evaluation.cancel()
+        await self._compute(self._checkpoint)
+        await self.hub.end()
+
+    # ---- when is what due
+
+    @property
+    def _is_synchronous(self) -> bool:
+        return self.config.collect.max_policy_lag == 0
+
+    def _is_over(self) -> bool:
+        return self._is_draining or self.learner.num_received >= self.config.train.num_trajectories or self._is_late()
+
+    def _is_evaluation_due(self) -> bool:
+        if self._evaluation is not None and not self._evaluation.done():
+            return False
+        done = self.curve[-1]["trajectories"] if self.curve else 0
+        return self.learner.num_received - done >= self.config.eval.every_trajectories
+
+    def _begin_evaluation(self) -> None:
+        """Have the newest published version evaluated, while training goes on."""
+        self.hub.pinned = self.hub.newest
+        self._evaluation = asyncio.get_running_loop().create_task(self._evaluate(self._progress(), self.hub.pinned))
+
+    async def _evaluate(self, at: Progress, version: int) -> None:
+        name = f"evaluation-{self.hub.life.epoch}-{version}"
+        reports = await evaluate_on_fleet(
+            self.hub,
+            self._clock,
+            self.held_out_tasks,
+            name=name,
+            version=version,
+            has_sampled=self.config.eval.has_sampled,
+        )
+        self._note_evaluation(reports, at)
+
+    # ---- what is written
+
+    def _log_fleet(self, elapsed_s: float) -> None:
+        """A row about queue, lag and waiting times, with the verdict of what limits the run."""
+        row: dict[str, Any] = {
+            "trajectories": self.learner.num_received,
+            "workers": len(self.hub.members),
+            "devices": self.hub.num_devices,
+            "queue_depth": self.hub.depth,
+            "queue_wait_s": _mean(self._queued_s),
+            "lag_mean": _mean(self._lags),
+            "lag_max": max(self._lags, default=0),
+            "learner_idle_share": round(min(1.0, self._waited_s / elapsed_s), 3),
+            **{f"num_{name}": count for name, count in {**self.hub.counters, **self.counters}.items()},
+            **self.hub.fleet_means(),
+        }
+        self._waited_s = 0.0
+        row["limit"] = limit_of(row)
+        self._run.log("fleet", row)
+        numbers = {f"fleet/{name}": value for name, value in row.items() if isinstance(value, int | float)}
+        self._run.plot(numbers, step=self.learner.num_updates)
+
+    def _plain_state(self) -> dict[str, Any]:
+        return super()._plain_state() | {"journal_position": self._position}
+
+    def _restore_plain(self, state: Mapping[str, Any]) -> None:
+        super()._restore_plain(state)
+        self._position = state.get("journal_position", 0)
+
+
+def limit_of(row: dict[str, Any]) -> str:
+    """What the run waits for most: `learner`, `device`, `inference` or `judge`, from measured waiting times."""
+    if row["learner_idle_share"] < 0.1 and row.get("send_share", 0.0) > 0.05:
+        return "learner"
+    shares = {name: row.get(f"{name}_share", 0.0) for name in ("device", "inference", "judge")}
+    if row["learner_idle_share"] < 0.1 and max(shares.values()) < 0.5:
+        return "learner"
+    return max(shares, key=lambda name: shares[name])
+
+
+def load_snapshot(version: int, data: bytes) -> Snapshot:
+    """Published weights as something to act with."""
+    return Snapshot(version=version, parameters=unpack_tensors(data))
+
+
+def spool_path(run: Path, worker: str) -> Path:
+    """Where a worker keeps what is not delivered: in the run's directory, or at home on a machine that has none."""
+    if run.is_dir():
+        return run / "spool" / f"{worker}.sqlite"
+    return Path.home() / ".local" / "state" / "distrl" / run.name / f"{worker}.sqlite"
+
+
+def _mean(values: deque[Any]) -> float:
+    return round(sum(values) / len(values), 4) if values else 0.0

@@ -1,0 +1,115 @@
+"""The audit of an asynchronous run: its directory in, what the promises say about it out, from its files alone.
+
+Everything is counted again: what workers were told is safe (their spools remember it) must be in the journal, whole,
+and once; every version that acted must have been published; versions only go up.
+"""
+
+import itertools
+import os
+import sqlite3
+from pathlib import Path
+
+import msgspec
+
+from distrl.core.errors import UserError
+from distrl.runtime.asynchronous import JOURNAL
+from distrl.runtime.wire import WireError, decode
+
+
+class Audit(msgspec.Struct, frozen=True, kw_only=True):
+    """What was found. A sound run has no `lost`, no `duplicates`, no `unpublished_versions` and no `orphans`."""
+
+    acknowledged: int
+    """Trajectories that workers were told are safe."""
+    stored: int
+    """Trajectories in the journal that can be read."""
+    waiting: int
+    """Trajectories that wait in spools to be delivered."""
+    lost: int
+    """Acknowledged, but not in the journal, or not readable there."""
+    duplicates: int
+    """Trajectories that are in the journal under more than one number."""
+    versions: int
+    versions_monotone: bool
+    unpublished_versions: int
+    """Versions that acted without having been published."""
+    epochs: int
+    """Lives of the learner."""
+    orphans: list[int]
+    """Processes of a run that is not going on."""
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether every promise was kept."""
+        return not (self.lost or self.duplicates or self.unpublished_versions or self.orphans) and (
+            self.versions_monotone
+        )
+
+
+def audit_run(run: Path) -> Audit:
+    """Count everything again; `UserError` if this is not the directory of an asynchronous run."""
+    path = run / JOURNAL
+    if not path.is_file():
+        raise UserError(f"{run} has no {JOURNAL}: it is not the directory of an asynchronous run")
+    with _reading(path) as journal:
+        stored: set[str] = set()
+        versions_used: set[int] = set()
+        damaged = duplicates = 0
+        for name, versions, data in journal.execute("SELECT id, versions, data FROM trajectories ORDER BY seq"):
+            duplicates += name in stored
+            try:
+                decode(data)
+            except WireError:
+                damaged += 1
+                continue
+            stored.add(name)
+            versions_used |= {int(version) for version in versions.split()}
+        noted = journal.execute("SELECT version, epoch FROM versions ORDER BY rowid").fetchall()
+        (epochs,) = journal.execute("SELECT COUNT(*) FROM epochs").fetchone()
+    acknowledged, waiting = _spools(run / "spool")
+    published = [version for version, _ in noted]
+    return Audit(
+        acknowledged=len(acknowledged),
+        stored=len(stored),
+        waiting=waiting,
+        lost=len(acknowledged - stored) + damaged,
+        duplicates=duplicates,
+        versions=len(published),
+        versions_monotone=all(a[0] < b[0] and a[1] <= b[1] for a, b in itertools.pairwise(noted)),
+        unpublished_versions=len(versions_used - set(published)),
+        epochs=epochs,
+        orphans=_orphans(run),
+    )
+
+
+def _reading(path: Path) -> sqlite3.Connection:
+    """A connection that changes nothing, also beside a run that goes on."""
+    return sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=30.0)
+
+
+def _spools(directory: Path) -> tuple[set[str], int]:
+    """The training trajectories that workers were told are safe, and how many are still to be delivered."""
+    acknowledged: set[str] = set()
+    waiting = 0
+    for path in sorted(directory.glob("*.sqlite")):
+        with _reading(path) as spool:
+            acknowledged |= {name for (name,) in spool.execute("SELECT id FROM acknowledged")}
+            waiting += spool.execute("SELECT COUNT(*) FROM parcels").fetchone()[0]
+    return acknowledged, waiting
+
+
+def _orphans(run: Path) -> list[int]:
+    """Processes that still work in a run whose driver, who holds its lock, is gone."""
+    lock = run / ".lock"
+    mark = str(run.resolve())
+    inside, holders = [], 0
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            files = [os.readlink(link) for link in (process / "fd").iterdir()]
+        except OSError:
+            continue
+        if str(lock.resolve()) in files:
+            holders += 1
+        elif any(file.startswith(mark + "/") and file.endswith(".sqlite") for file in files):
+            inside.append(int(process.name))
+    return [] if holders else [pid for pid in inside if pid != os.getpid()]

@@ -1,0 +1,349 @@
+"""The hub: where workers and the learner meet. Workers deliver and ask for news; the learner takes and publishes.
+
+    worker --deliver--> [ decode, journal ] --> queue --take--> learner
+    worker <--news----- newest weights, evaluation orders <--publish, order-- learner
+
+One event loop, no threads; how calls reach it (directly, or through Ray) is not its business. The queue is bounded:
+when it is full a delivery waits, so the worker does, and nothing is dropped. Delivering twice is harmless.
+"""
+
+import asyncio
+import hashlib
+from collections import Counter, deque
+from collections.abc import Callable
+from typing import Any, Literal
+
+import msgspec
+
+from distrl.core.clock import Clock
+from distrl.core.types import Task, Trajectory
+from distrl.runtime.journal import Entry, Journal, Life
+from distrl.runtime.safe_file import CannotWriteError
+from distrl.runtime.wire import WireError, decode
+
+NEWS_S = 10.0
+"""Longest wait for news: after it the worker hears that there is none, and the hub that the worker lives."""
+FULL_S = 30.0
+"""Longest wait of a delivery at a full queue; then the worker is told to come again."""
+
+
+class Published(msgspec.Struct, frozen=True, kw_only=True):
+    """Weights that may be acted with. `data` is their bytes, or what the transport fetches them by."""
+
+    version: int
+    digest: str
+    data: Any
+
+
+class Order(msgspec.Struct, frozen=True, kw_only=True):
+    """One episode of an evaluation: which task, with which weights, and whether with the likeliest actions."""
+
+    id: str
+    task: Task
+    version: int
+    is_greedy: bool
+
+
+class News(msgspec.Struct, frozen=True, kw_only=True):
+    """What a worker should know. `published` is None if it has the newest; `success` is by template."""
+
+    epoch: int
+    published: Published | None
+    orders: tuple[Order, ...]
+    success: dict[str, float]
+    is_collecting: bool
+    """Without it only what is ordered is to be played."""
+    is_over: bool
+
+
+class Receipt(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a delivery: `accepted` and `duplicate` are safe; `later` is to be sent again; `refused` never."""
+
+    kind: Literal["accepted", "duplicate", "later", "refused", "fenced"]
+    reason: str = ""
+
+
+class Arrival(msgspec.Struct, frozen=True, kw_only=True):
+    """A trajectory on its way to the learner, its place in the journal, and when it arrived."""
+
+    trajectory: Trajectory
+    position: int
+    time_s: float
+
+
+class Member(msgspec.Struct, kw_only=True):
+    """A worker as the hub knows it."""
+
+    ticket: str
+    place: str
+    num_devices: int
+    heard_s: float
+    stats: dict[str, float]
+    """Shares of its devices' time by what they waited for, and what else it measured."""
+
+
+class Hub:
+    """The meeting point of one run in one life of its learner."""
+
+    def __init__(
+        self,
+        journal: Journal,
+        life: Life,
+        *,
+        clock: Clock,
+        max_waiting: int,
+        on_event: Callable[[str, dict[str, Any]], None] = lambda kind, values: None,
+    ) -> None:
+        self.life = life
+        self.members: dict[str, Member] = {}
+        self.success: dict[str, float] = {}
+        self.counters: Counter[str] = Counter()
+        self.newest = -1
+        self.pinned = -1
+        """A version that is kept although it is not the newest: that of the evaluation which goes on."""
+        self.is_over = False
+        self._is_collecting = True
+        self._journal = journal
+        self._clock = clock
+        self._max_waiting = max_waiting
+        self._on_event = on_event
+        self._queue: deque[Arrival] = deque()
+        self._evaluated: deque[tuple[str, Trajectory]] = deque()
+        self._published: dict[int, Published] = {}
+        self._orders: deque[Order] = deque()
+        self._given: dict[str, tuple[str, Order]] = {}
+        """Who plays an order, and the order, by its id, until it comes back or is ordered again."""
+        self._changed = asyncio.Condition()
+
+    # ---- for workers
+
+    async def join(self, worker: str, ticket: str, place: str, num_devices: int) -> int:
+        """Become a member, or come back; the epoch. A second worker of the same name takes the first one's place."""
+        old = self.members.get(worker)
+        if old is not None and old.ticket != ticket:
+            self._on_event("worker replaced", {"worker": worker, "old": old.place, "new": place})
+        if old is None or old.ticket != ticket:  # it plays none of what was ordered before it came
+            self._take_back(worker)
+        self.members[worker] = Member(
+            ticket=ticket, place=place, num_devices=num_devices, heard_s=self._clock.now(), stats={}
+        )
+        await self.wake()
+        return self.life.epoch
+
+    async def leave(self, worker: str, ticket: str) -> None:
+        """No longer a member; what it was ordered to play is given to others."""
+        if not self._fenced(worker, ticket):
+            del self.members[worker]
+            self._take_back(worker)
+            await self.wake()
+
+    async def news(self, worker: str, ticket: str, have: int, stats: dict[str, float]) -> News | Receipt:
+        """What is new since version `have`; waits for it, but not for long. `stats` is what the worker measured."""
+        if fenced := self._fenced(worker, ticket):
+            return fenced
+        self.members[worker].heard_s, self.members[worker].stats = self._clock.now(), stats
+        was_collecting = self._is_collecting
+        await self._wait(
+            lambda: (
+                self.newest > have
+                or self._share_of(worker) > 0
+                or self._is_collecting != was_collecting
+                or self.is_over
+                or self._fenced(worker, ticket) is not None
+            ),
+            NEWS_S,
+        )
+        if fenced := self._fenced(worker, ticket):
+            return fenced
+        orders = tuple(self._orders.popleft() for _ in range(self._share_of(worker)))
+        self._given |= {order.id: (worker, order) for order in orders}
+        return News(
+            epoch=self.life.epoch,
+            published=self._published[self.newest] if self.newest > have else None,
+            orders=orders,
+            success=self.success,
+            is_collecting=self._is_collecting,
+            is_over=self.is_over,
+        )
+
+    async def weights(self, version: int) -> Published | None:
+        """The weights of one version, if they are still kept: evaluations need theirs longer than others."""
+        return self._published.get(version)
+
+    async def report(self, worker: str, ticket: str, data: bytes) -> Receipt:
+        """Take an episode of an evaluation. It is not written down: if it is lost on the way it is ordered again."""
+        if fenced := self._fenced(worker, ticket):
+            return fenced
+        self.members[worker].heard_s = self._clock.now()
+        trajectory = self._read(worker, data)
+        if isinstance(trajectory, Receipt):
+            return trajectory
+        self._evaluated.append((trajectory.purpose, trajectory))
+        self._given.pop(trajectory.purpose, None)
+        # It may have been ordered again in the meantime, and nobody needs it twice.
+        self._orders = deque(order for order in self._orders if order.id != trajectory.purpose)
+        await self.wake()
+        return Receipt(kind="accepted")
+
+    async def deliver(self, worker: str, ticket: str, parcels: list[bytes]) -> list[Receipt]:
+        """Take trajectories; returns when they are safe, or says of each why not."""
+        if fenced := self._fenced(worker, ticket):
+            return [fenced] * len(parcels)
+        began_s = self._clock.now()
+        self.members[worker].heard_s = began_s
+        if not await self._wait(lambda: len(self._queue) < self._max_waiting or not self._is_collecting, FULL_S):
+            self.counters["deliveries_at_full_queue"] += 1
+            return [Receipt(kind="later", reason="the queue is full")] * len(parcels)
+        self.counters["queue_blocked_ms"] += round(1000 * (self._clock.now() - began_s))
+        receipts = self._keep(worker, parcels)
+        await self.wake()
+        return receipts
+
+    def _keep(self, worker: str, parcels: list[bytes]) -> list[Receipt]:
+        """Write down everything that is new at once; a receipt for each."""
+        read = [self._read(worker, data, is_for_training=True) for data in parcels]
+        whole = [(t, data) for t, data in zip(read, parcels, strict=True) if isinstance(t, Trajectory)]
+        entries = [Entry(id=t.id, worker=t.worker, versions=t.policy_versions, data=data) for t, data in whole]
+        try:
+            positions = iter(self._journal.accept(entries, epoch=self.life.epoch))
+        except CannotWriteError as error:
+            self.counters["journal_failures"] += 1
+            self._on_event("journal cannot be written", {"reason": str(error)})
+            return [r if isinstance(r, Receipt) else Receipt(kind="later", reason=str(error)) for r in read]
+        # One place for each entry, in their order: an id that comes twice at once has a place and then none.
+        return [r if isinstance(r, Receipt) else self._enqueue(r, next(positions)) for r in read]
+
+    def _read(self, worker: str, data: bytes, *, is_for_training: bool = False) -> Trajectory | Receipt:
+        try:
+            trajectory = decode(data)
+            if is_for_training and trajectory.purpose:
+                raise WireError("an episode of an evaluation is not for training")
+            return trajectory
+        except WireError as error:
+            self.counters["refused"] += 1
+            self._on_event("trajectory refused", {"worker": worker, "reason": str(error)})
+            return Receipt(kind="refused", reason=str(error))
+
+    def _enqueue(self, trajectory: Trajectory, position: int | None) -> Receipt:
+        """Hand on what is safe now; what has no place of its own in the journal was there before."""
+        if position is None:
+            self.counters["duplicates"] += 1
+            return Receipt(kind="duplicate")
+        self.counters["accepted"] += 1
+        self._queue.append(Arrival(trajectory=trajectory, position=position, time_s=self._clock.now()))
+        return Receipt(kind="accepted")
+
+    # ---- for the learner
+
+    async def take(self, max_count: int, timeout_s: float) -> list[Arrival]:
+        """What has arrived, the oldest first; waits for the first of it, up to a time."""
+        await self._wait(lambda: bool(self._queue), timeout_s)
+        taken = [self._queue.popleft() for _ in range(min(max_count, len(self._queue)))]
+        if taken:
+            await self.wake()
+        return taken
+
+    async def take_evaluated(self, timeout_s: float) -> list[tuple[str, Trajectory]]:
+        """Finished evaluation episodes with the ids of their orders."""
+        await self._wait(lambda: bool(self._evaluated), timeout_s)
+        taken, self._evaluated = list(self._evaluated), deque()
+        return taken
+
+    async def publish(
+        self, version: int, data: bytes, *, wrap: Callable[[bytes], Any] = lambda data: data
+    ) -> Published:
+        """Make weights visible, all at once, after they are written down. Only the newest stay, and pinned ones."""
+        assert version > max(self.newest, self.life.first_version - 1), "versions only go up, also over lives"
+        digest = hashlib.sha256(data).hexdigest()
+        self._journal.note_version(version, digest, epoch=self.life.epoch)
+        published = Published(version=version, digest=digest, data=wrap(data))
+        self._published = {v: p for v, p in self._published.items() if v == self.pinned}
+        self._published[version] = published
+        self.newest = version
+        await self.wake()
+        return published
+
+    async def order(self, orders: list[Order]) -> None:
+        """Have these episodes played by whoever asks next; again, unless they wait to be played already."""
+        waiting = {order.id for order in self._orders}
+        self._orders.extend(order for order in orders if order.id not in waiting)
+        for order in orders:
+            self._given.pop(order.id, None)
+        await self.wake()
+
+    async def stop_collecting(self) -> None:
+        """Have only what is ordered played from now on; what is on its way is kept, and not waited for."""
+        self._is_collecting = False
+        await self.wake()
+
+    async def end(self) -> None:
+        """Tell everybody that the run is over."""
+        self.is_over, self._is_collecting = True, False
+        await self.wake()
+
+    @property
+    def depth(self) -> int:
+        """Trajectories that wait for the learner."""
+        return len(self._queue)
+
+    def fleet_means(self) -> dict[str, float]:
+        """What the workers measured, averaged over their devices."""
+        total = max(1, self.num_devices)
+        names = {name for member in self.members.values() for name in member.stats}
+        return {
+            name: round(sum(m.stats.get(name, 0.0) * m.num_devices for m in self.members.values()) / total, 4)
+            for name in sorted(names)
+        }
+
+    def forget_silent(self, longest_s: float) -> None:
+        """Workers that were not heard of for so long are no longer counted; they may come back."""
+        for worker, member in list(self.members.items()):
+            if self._clock.now() - member.heard_s > longest_s:
+                del self.members[worker]
+                self._take_back(worker)
+                self._on_event("worker lost", {"worker": worker, "place": member.place})
+
+    @property
+    def num_devices(self) -> int:
+        """Devices of all members."""
+        return sum(member.num_devices for member in self.members.values())
+
+    async def wake(self) -> None:
+        """Have everybody who waits look again."""
+        async with self._changed:
+            self._changed.notify_all()
+
+    # ---- inside
+
+    def _fenced(self, worker: str, ticket: str) -> Receipt | None:
+        member = self.members.get(worker)
+        if member is None:
+            return Receipt(kind="fenced", reason="unknown")
+        if member.ticket != ticket:
+            return Receipt(kind="fenced", reason=f"another worker named {worker} has joined from {member.place}")
+        return None
+
+    def _take_back(self, worker: str) -> None:
+        """What a worker was to play, and will not, is for others to play, before anything else."""
+        lost = [order for by, order in self._given.values() if by == worker]
+        self._orders.extendleft(reversed(lost))
+        self._given = {name: (by, order) for name, (by, order) in self._given.items() if by != worker}
+
+    def _share_of(self, worker: str) -> int:
+        """How many more evaluation episodes a worker may get: half of its devices go on collecting, if they are to."""
+        if not self._orders or worker not in self.members:
+            return 0
+        num_devices = self.members[worker].num_devices
+        share = max(1, num_devices // 2 if self._is_collecting else num_devices)
+        return min(len(self._orders), max(0, share - sum(by == worker for by, _ in self._given.values())))
+
+    async def _wait(self, is_true: Callable[[], bool], timeout_s: float) -> bool:
+        """Wait until something is true; False if it is not within the time."""
+        if is_true():
+            return True
+        try:
+            async with asyncio.timeout(timeout_s), self._changed:
+                await self._changed.wait_for(is_true)
+        except TimeoutError:
+            return False
+        return True

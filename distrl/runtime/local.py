@@ -1,0 +1,65 @@
+"""Asynchronous training as a caller sees it: a configuration and a run directory in, a trained policy out.
+
+This process checks everything, holds the run directory and watches; the learner and the workers are processes of a Ray
+that is started for them, or actors of a cluster.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from safetensors.torch import load_file
+
+from distrl.core.config import Config
+from distrl.core.errors import UserError
+from distrl.policies.tiny.policy import TinyPolicy
+from distrl.runtime import ray_private
+from distrl.runtime.results import TrainResult
+from distrl.runtime.run_directory import RunDirectory
+from distrl.runtime.run_state import Listener, RunState
+
+
+class LocalTraining:
+    """A run about to start: the configuration has proved to be usable and the directory is open."""
+
+    def __init__(
+        self, config: Config, run_dir: Path, listener: Listener, *, address: str | None = None, num_workers: int = 1
+    ) -> None:
+        if config.train.mode != "online":
+            raise UserError(f"train.mode = {config.train.mode!r} is for --runtime serial; asynchronous runs are online")
+        if config.collect.lag_versions:
+            raise UserError("collect.lag_versions is for --runtime serial; asynchronous runs have a lag of their own")
+        self._config = config
+        self._listener = listener
+        self._address = address
+        self._num_workers = num_workers
+        self._start = RunState(config).policy
+        self._run = RunDirectory(run_dir)
+        self._run.open(config)
+
+    def run(self) -> TrainResult:
+        """Train to the end, from the newest checkpoint if there is one; `KeyboardInterrupt` after an orderly stop."""
+        ray_private.prepare(self._address)
+        from distrl.runtime.ray_engine import train_on_ray
+
+        try:
+            is_finished = train_on_ray(
+                self._config,
+                self._run.path,
+                address=self._address,
+                num_workers=self._num_workers,
+                listener=self._listener,
+            )
+            if not is_finished:
+                raise KeyboardInterrupt
+        finally:
+            self._run.close()
+        policy = TinyPolicy(self._config.policy.mode)
+        policy.load_tensors(load_file(self._run.weights / "model.safetensors"))
+        return TrainResult(
+            curve=_curve(self._run.path), policy=policy, start=self._start, run_dir=self._run.path, config=self._config
+        )
+
+
+def _curve(run: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (run / "evaluations.jsonl").read_text(encoding="utf-8").splitlines()]

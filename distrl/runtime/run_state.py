@@ -1,0 +1,206 @@
+"""What a run is made of and what has to be remembered: a configuration and a run directory in, a resumable state out.
+
+The learner with everything it needs, the curve of evaluations, the counters, and the checkpoint of all of it. How
+trajectories come to the learner is the business of its subclasses: in one thread, or from many machines.
+"""
+
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from random import Random
+from typing import Any, Literal
+
+import msgspec
+
+from distrl.algorithms import make_algorithm
+from distrl.core.config import Config
+from distrl.core.seeds import derive_random
+from distrl.core.types import Outcome, Task, Trajectory
+from distrl.policies.tiny.policy import Snapshot, TinyPolicy
+from distrl.replay.prioritised import PrioritisedReplay
+from distrl.runtime.checkpoints import newest_checkpoint, save_checkpoint, write_safely
+from distrl.runtime.curriculum import Curriculum
+from distrl.runtime.evaluation import Report, choose_episodes
+from distrl.runtime.learner import Learner, LearnerOptions
+from distrl.runtime.policies import load_start
+from distrl.runtime.run_directory import RunDirectory
+from distrl.runtime.tensors import pack_tensors, unpack_tensors
+from distrl.tasks.book import load_tasks
+from distrl.tasks.fresh import FreshTasks
+
+EVALUATION_SEED = 10_007
+RECENT = 200
+
+
+class Progress(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a run stands."""
+
+    kind: Literal["collecting", "evaluated"]
+    trajectories: int
+    total: int
+    steps: int
+    updates: int
+    recent_success: float
+    wall_s: float
+    report: Report | None = None
+    sampled: Report | None = None
+
+
+Listener = Callable[[Progress], None]
+
+
+def make_curriculum(config: Config, rng: Random, *, group_prefix: str = "") -> Curriculum:
+    """Which tasks a run tries, and in what order."""
+    is_fresh = config.collect.has_fresh_tasks and config.tasks.split == "train"
+    return Curriculum(
+        load_tasks(config.tasks.suite, config.tasks.split),
+        rng,
+        fresh=FreshTasks(config.tasks.suite) if is_fresh else None,
+        is_adaptive=config.collect.has_curriculum,
+        group_size=make_algorithm(config.algorithm.name, config.algorithm.options).sampling.group_size,
+        group_prefix=group_prefix,
+    )
+
+
+class RunState:
+    """One run: everything that learns, and everything that has to be remembered."""
+
+    def __init__(self, config: Config, run: RunDirectory | None = None, *, listener: Listener = lambda p: None) -> None:
+        self.config = config
+        self.run_directory = run
+        self.policy: TinyPolicy = load_start(config)
+        self.algorithm = make_algorithm(config.algorithm.name, config.algorithm.options)
+        sampling = self.algorithm.sampling
+        self.curriculum = make_curriculum(config, derive_random(config.seed, "curriculum"))
+        replay = PrioritisedReplay(
+            capacity_steps=config.replay.capacity_steps,
+            alpha=sampling.alpha,
+            freshness_tau_versions=sampling.freshness_tau_versions,
+            rng=derive_random(config.seed, "replay"),
+        )
+        options = LearnerOptions(**config.learner.model_dump())
+        self.learner = Learner(self.policy, self.algorithm, replay, self.curriculum, options)
+        self._listener = listener
+        self._snapshots: deque[Snapshot] = deque([self.policy.snapshot()], maxlen=config.collect.lag_versions + 1)
+        self._recent: deque[bool] = deque(maxlen=RECENT)
+        self._num_steps = 0
+        self._trained_s = 0.0
+        self.curve: list[dict[str, Any]] = []
+
+    def listen(self, listener: Listener) -> None:
+        """Tell somebody about progress from now on."""
+        self._listener = listener
+
+    @property
+    def held_out_tasks(self) -> list[Task]:
+        """The held-out tasks of every evaluation, always the same ones."""
+        tasks = load_tasks(self.config.tasks.suite, "test")
+        return choose_episodes(tasks, self.config.eval.episodes, EVALUATION_SEED)
+
+    def _is_late(self) -> bool:
+        limit = self.config.train.max_minutes
+        return limit is not None and self._trained_s >= 60 * limit
+
+    def _learn_from(self, trajectory: Trajectory) -> None:
+        """What every arrival is: counted, and given to the learner."""
+        self._num_steps += len(trajectory.steps)
+        self._recent.append(trajectory.outcome is Outcome.SUCCEEDED)
+        self.learner.receive(trajectory)
+
+    # ---- what is written
+
+    def _log_update(self, metrics: Mapping[str, float]) -> None:
+        if self.run_directory is None:
+            return
+        update = self.learner.num_updates
+        row = {"update": update, "trajectories": self.learner.num_received, "steps": self._num_steps, **metrics}
+        self.run_directory.log("metrics", row)
+        self.run_directory.plot({f"learner/{name}": value for name, value in metrics.items()}, step=update)
+
+    def _progress(self) -> Progress:
+        return Progress(
+            kind="collecting",
+            trajectories=self.learner.num_received,
+            total=self.config.train.num_trajectories,
+            steps=self._num_steps,
+            updates=self.learner.num_updates,
+            recent_success=sum(self._recent) / max(len(self._recent), 1),
+            wall_s=self._trained_s,
+        )
+
+    def _note_evaluation(self, reports: Sequence[Report], at: Progress) -> None:
+        """A row of the curve: greedy success, then sampled if it was measured, at the point where it was asked for."""
+        row: dict[str, Any] = {
+            "trajectories": at.trajectories,
+            "steps": at.steps,
+            "updates": at.updates,
+            "wall_s": round(at.wall_s, 1),
+            "success": reports[0].success,
+            "low": reports[0].low,
+            "high": reports[0].high,
+            "sampled_success": reports[1].success if self.config.eval.has_sampled else None,
+        }
+        self.curve.append(row)
+        if self.run_directory is not None:
+            self.run_directory.log("evaluations", row)
+            self.run_directory.plot({"eval/success": row["success"]}, step=at.updates)
+        sampled = reports[1] if self.config.eval.has_sampled else None
+        self._listener(msgspec.structs.replace(at, kind="evaluated", report=reports[0], sampled=sampled))
+
+    # ---- what is remembered
+
+    def _checkpoint(self) -> None:
+        if self.run_directory is None:
+            return
+        weights = pack_tensors(self.policy.tensors(), {"version": str(self.policy.version)})
+        files = {
+            "weights.safetensors": weights,
+            "optimiser.safetensors": pack_tensors(self.learner.optimiser_tensors()),
+            "replay.bin": self.learner.replay.state(),
+            "state.json": msgspec.json.encode(self._plain_state()),
+        }
+        files |= {f"acting-{s.version}.safetensors": pack_tensors(s.parameters) for s in self._snapshots}
+        save_checkpoint(self.run_directory.checkpoints, self.learner.num_received, files)
+        write_safely(self.run_directory.weights / "model.safetensors", weights)
+
+    def _plain_state(self) -> dict[str, Any]:
+        return {
+            "learner": self.learner.plain_state(),
+            "curriculum": self.curriculum.state(),
+            "snapshots": [s.version for s in self._snapshots],
+            "recent": list(self._recent),
+            "num_steps": self._num_steps,
+            "trained_s": self._trained_s,
+            "curve": self.curve,
+        }
+
+    def _resume(self) -> bool:
+        """Go on from the newest complete checkpoint; False if there is none."""
+        if self.run_directory is None:
+            return False
+        files, skipped = newest_checkpoint(self.run_directory.checkpoints)
+        for reason in skipped:
+            self.run_directory.log("events", {"event": "checkpoint skipped", "reason": reason})
+        if files is None:
+            for kind in ("metrics", "evaluations"):
+                self.run_directory.forget_after(kind, "trajectories", -1)
+            return False
+        state = msgspec.json.decode(files["state.json"])
+        self.policy.load_tensors(unpack_tensors(files["weights.safetensors"]))
+        write_safely(self.run_directory.weights / "model.safetensors", files["weights.safetensors"])
+        self.curriculum.restore(state["curriculum"])
+        self.learner.replay.restore(files["replay.bin"])
+        self.learner.restore(state["learner"], unpack_tensors(files["optimiser.safetensors"]))
+        self._snapshots.clear()
+        for version in state["snapshots"]:
+            tensors = unpack_tensors(files[f"acting-{version}.safetensors"])
+            self._snapshots.append(Snapshot(version=version, parameters=tensors))
+        self._restore_plain(state)
+        for kind in ("metrics", "evaluations"):
+            self.run_directory.forget_after(kind, "trajectories", self.learner.num_received)
+        self.run_directory.log("events", {"event": "resumed", "trajectories": self.learner.num_received})
+        return True
+
+    def _restore_plain(self, state: Mapping[str, Any]) -> None:
+        """Take over what `_plain_state` said, but for what has an owner of its own."""
+        self._recent.extend(state["recent"])
+        self._num_steps, self._trained_s, self.curve = state["num_steps"], state["trained_s"], state["curve"]

@@ -1,0 +1,185 @@
+"""The hub: who is a member, and which versions there are."""
+
+import asyncio
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from distrl.core.clock import LoopClock, run_virtual
+from distrl.runtime.hub import Receipt
+from distrl.runtime.safe_file import CannotWriteError
+
+from .hubs import Learner, deliver, joined, news, parcel, timed
+
+
+@pytest.fixture
+def learner(tmp_path: Path) -> Learner:
+    return Learner(tmp_path)
+
+
+# ---- members
+
+
+def test_a_second_worker_of_the_same_name_fences_the_first(learner: Learner) -> None:
+    async def run() -> tuple[Any, ...]:
+        hub = await joined(learner)
+        waiting = asyncio.ensure_future(timed(hub.news("w", "t", 99, {})))
+        await asyncio.sleep(3.0)
+        await hub.join("w", "t2", "there:2", 1)
+        deliveries = await hub.deliver("w", "t", [parcel("a"), parcel("b")])
+        await hub.leave("w", "t")
+        return await waiting, deliveries, hub.members["w"].place, await hub.deliver("w", "t2", [parcel("c")])
+
+    (waited_s, heard), deliveries, place, others = run_virtual(run())
+    fenced = Receipt(kind="fenced", reason="another worker named w has joined from there:2")
+    assert (waited_s, heard, deliveries) == (3.0, fenced, [fenced] * 2)
+    assert (place, others[0].kind, learner.journalled()) == ("there:2", "accepted", ["c"])
+    assert learner.events == [("worker replaced", {"worker": "w", "old": "here:1", "new": "there:2"})]
+
+
+def test_a_stranger_is_told_that_it_is_unknown(learner: Learner) -> None:
+    async def run() -> tuple[Any, ...]:
+        hub = learner.begin()
+        return await hub.news("w", "t", -1, {}), await hub.deliver("w", "t", [parcel("a")])
+
+    unknown = Receipt(kind="fenced", reason="unknown")
+    assert run_virtual(run()) == (unknown, [unknown])
+    assert learner.journalled() == []
+
+
+def test_who_joins_again_with_its_ticket_is_the_same(learner: Learner) -> None:
+    async def run() -> tuple[list[str], int]:
+        hub = await joined(learner)
+        assert await hub.join("w", "t", "here:1", 2) == 1
+        return await deliver(hub, "a"), hub.num_devices
+
+    assert run_virtual(run()) == (["accepted"], 2)
+    assert learner.events == []
+
+
+def test_who_has_left_is_no_member(learner: Learner) -> None:
+    async def run() -> int:
+        hub = await joined(learner)
+        await hub.leave("w", "t")
+        await hub.leave("w", "t")
+        return hub.num_devices
+
+    assert run_virtual(run()) == 0
+
+
+def test_silent_workers_are_forgotten_and_may_come_back(learner: Learner) -> None:
+    async def run() -> tuple[Any, ...]:
+        hub = await joined(learner)
+        await hub.join("talks", "t", "there:2", 3)
+        await hub.join("sends", "t", "there:3", 4)
+        await asyncio.sleep(55.0)
+        await hub.news("talks", "t", -1, {})
+        await hub.deliver("sends", "t", [parcel("a")])
+        hub.forget_silent(65.1)
+        everybody = hub.num_devices
+        await asyncio.sleep(0.2)
+        hub.forget_silent(65.1)
+        left = sorted(hub.members)
+        receipt = await deliver(hub, "a")
+        await hub.join("w", "t", "here:1", 2)
+        return everybody, left, receipt, hub.num_devices
+
+    assert run_virtual(run()) == (9, ["sends", "talks"], ["fenced"], 9)
+    assert learner.events == [("worker lost", {"worker": "w", "place": "here:1"})]
+
+
+def test_what_workers_measured_is_averaged_over_their_devices(learner: Learner) -> None:
+    async def run() -> list[dict[str, float]]:
+        hub = learner.begin()
+        means = [hub.fleet_means()]
+        await hub.publish(0, b"")
+        for worker, num_devices, stats in (("a", 1, {"device_share": 0.2}), ("b", 3, {"device_share": 0.8})):
+            await hub.join(worker, "t", "here", num_devices)
+            await hub.news(worker, "t", -1, stats)
+        return [*means, hub.fleet_means()]
+
+    # (1 * 0.2 + 3 * 0.8) / 4
+    assert run_virtual(run()) == [{}, {"device_share": 0.65}]
+
+
+# ---- versions
+
+
+def test_a_version_is_written_down_before_it_is_visible(learner: Learner) -> None:
+    seen = []
+
+    async def run() -> None:
+        hub = learner.begin()
+
+        def wrap(data: bytes) -> str:
+            seen.append((learner.journal.newest_version(), hub.newest))
+            return data.decode()
+
+        published = await hub.publish(7, b"weights", wrap=wrap)
+        assert (published.version, published.data) == (7, "weights")
+        assert published.digest == hashlib.sha256(b"weights").hexdigest()
+        assert await hub.weights(7) == published
+
+    run_virtual(run())
+    assert seen == [(7, -1)]
+    assert learner.journal.versions() == {7: 1}
+
+
+def test_a_version_that_cannot_be_written_down_is_not_visible(learner: Learner) -> None:
+    async def run() -> tuple[int, int]:
+        hub = learner.begin()
+        await hub.publish(0, b"old")
+        learner.journal.is_full = True
+        with pytest.raises(CannotWriteError):
+            await hub.publish(1, b"new")
+        assert await hub.weights(1) is None
+        before = hub.newest
+        learner.journal.is_full = False
+        await hub.publish(1, b"new")
+        return before, hub.newest
+
+    assert run_virtual(run()) == (0, 1)
+
+
+def test_only_the_newest_version_and_the_pinned_one_are_kept(learner: Learner) -> None:
+    async def run() -> list[list[int]]:
+        hub, kept = learner.begin(), []
+        for version in range(6):
+            await hub.publish(version, b"weights")
+            hub.pinned = {1: 1, 4: 4}.get(version, hub.pinned)
+            kept.append([v for v in range(6) if await hub.weights(v)])
+        return kept
+
+    assert run_virtual(run()) == [[0], [1], [1, 2], [1, 3], [1, 4], [4, 5]]
+
+
+def test_versions_never_go_back_not_even_in_the_next_life(learner: Learner) -> None:
+    async def run() -> tuple[int, int]:
+        hub = learner.begin()
+        await hub.publish(3, b"weights")
+        for version in (2, 3):
+            with pytest.raises(AssertionError, match="only go up"):
+                await hub.publish(version, b"others")
+        following = learner.begin()
+        with pytest.raises(AssertionError, match="only go up"):
+            await following.publish(1, b"others")
+        await following.publish(following.life.first_version, b"others")
+        return hub.newest, following.newest
+
+    assert run_virtual(run()) == (3, 4)
+    assert learner.journal.versions() == {3: 1, 4: 2}
+
+
+def test_nothing_is_left_running(learner: Learner) -> None:
+    async def run() -> float:
+        hub = await joined(learner)
+        await deliver(hub, "a")
+        await hub.take(1, timeout_s=1.0)
+        await hub.end()
+        assert (await news(hub)).is_over
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+        return LoopClock().now()
+
+    assert run_virtual(run()) == 0.0
