@@ -185,7 +185,7 @@ class AsyncTraining(RunState):
             await self._publish()
             if self._evaluation is not None:
                 await self._evaluation
-            if self.curve[-1]["updates"] != self.learner.num_updates:
+            if self.curve[-1]["trajectories"] != self.learner.num_received:
                 self._begin_evaluation()
                 assert self._evaluation is not None
                 await self._evaluation

@@ -91,12 +91,21 @@ def test_a_run_collects_learns_publishes_and_evaluates(tmp_path: Path) -> None:
     training = run_fleet(slow(), tmp_path / "run")
     assert training.learner.num_received == 16
     assert training.learner.num_updates > 4
+    # A checkpoint says how far it has learned: what is behind that would be learned again, also if replay forgot it.
+    assert training._plain_state()["journal_position"] == 16
+    assert training.hub.success == training.curriculum.success != {}
     assert training.curve[0]["trajectories"] == 0
     assert training.curve[-1]["updates"] == training.learner.num_updates
     found = sound(tmp_path / "run")
     assert found.stored >= 16
     assert found.acknowledged == found.stored
     assert found.versions > 2
+
+
+def test_a_run_that_ends_before_its_first_update_is_summed_up_as_of_its_end(tmp_path: Path) -> None:
+    training = run_fleet(slow(learner={"warmup_trajectories": 100}, train={"num_trajectories": 4}), tmp_path / "run")
+    assert training.learner.num_updates == 0
+    assert [row["trajectories"] for row in training.curve] == [0, 4]
 
 
 def test_several_workers_share_a_run_and_no_evaluation_is_played_twice(tmp_path: Path) -> None:
