@@ -7,7 +7,7 @@ PIP := $(BIN)/pip --disable-pip-version-check -qq
 FAST := not slow and not chaos and not learning and not browser and not adb
 
 .DEFAULT_GOAL := help
-.PHONY: help train demo phone test check fast lint browser bench clean
+.PHONY: help train demo phone test check fast lint browser breakers bench clean
 
 help: ## list these targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-7s %s\n", $$1, $$2}'
@@ -41,7 +41,13 @@ browser:
 		{ [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && echo "installing chromium-headless-shell (once)" && \
 		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y chromium-headless-shell >/dev/null; } || true
 
-test: lint browser ## everything: style, types, architecture, all tests
+# Some tests kill processes in the middle of a system call, or cut networks; as root on Debian the tools for it are installed.
+breakers:
+	@{ command -v strace && command -v ip && command -v nft; } >/dev/null || \
+		{ [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && echo "installing strace, iproute2 and nftables (once)" && \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y strace iproute2 nftables >/dev/null; } || true
+
+test: lint browser breakers ## everything: style, types, architecture, all tests
 	@OMP_NUM_THREADS=1 $(BIN)/pytest -q -n 2 --dist loadfile
 
 check: lint ## what to run before every commit: style, types, architecture, fast tests

@@ -22,9 +22,10 @@ import torch
 from distrl.core.clock import Clock, LoopClock, run_virtual
 from distrl.core.config import Config, config_of
 from distrl.runtime.fleet_worker import FleetWorker, FleetWorkerOptions
-from distrl.runtime.hub import Hub, Published
+from distrl.runtime.hub import Hub
 from distrl.runtime.journal import Journal
 from distrl.runtime.policies import load_start
+from distrl.runtime.simulation import DirectLink
 from distrl.runtime.tensors import pack_tensors
 
 FASTER = 10.0
@@ -43,24 +44,12 @@ class FastClock:
             await asyncio.sleep(seconds / FASTER)
 
 
-class DirectLink:
-    """A hub in the same process."""
-
-    def __init__(self, hub: Hub) -> None:
-        self.join, self.news, self.weights = hub.join, hub.news, hub.weights
-        self.deliver, self.report = hub.deliver, hub.report
-
-    async def fetch(self, published: Published) -> bytes:
-        """Its bytes are at hand."""
-        return bytes(published.data)
-
-
 class Collected:
     """What a run of the fleet gave."""
 
     def __init__(self) -> None:
         self.times_s: list[float] = []
-        self.num_steps = 0
+        self.lengths: list[int] = []
         self.wall_s = 0.0
         self.device_s = 0.0
         self.inference_s = 0.0
@@ -72,6 +61,11 @@ class Collected:
         """Trajectories a minute after the start, in which every device boots."""
         counted = [at for at in self.times_s if at > skip_s]
         return 60 * len(counted) / max(1e-9, self.wall_s - skip_s)
+
+    def steps_per_s(self, skip_s: float) -> float:
+        """Steps a second after the start, of the episodes that ended."""
+        counted = [length for at, length in zip(self.times_s, self.lengths, strict=True) if at > skip_s]
+        return sum(counted) / max(1e-9, self.wall_s - skip_s)
 
 
 async def collect(config: Config, seconds: float, clock: Clock) -> Collected:
@@ -90,7 +84,7 @@ async def collect(config: Config, seconds: float, clock: Clock) -> Collected:
         while clock.now() - began_s < seconds:
             arrivals = await hub.take(10**6, 1.0)
             collected.times_s += [arrival.time_s - began_s for arrival in arrivals]
-            collected.num_steps += sum(len(arrival.trajectory.steps) for arrival in arrivals)
+            collected.lengths += [len(arrival.trajectory.steps) for arrival in arrivals]
             waiting += len(arrivals)
             if config.collect.max_policy_lag == 0 and waiting >= hub.num_devices:
                 version, waiting = version + 1, 0

@@ -15,11 +15,12 @@ with the likeliest actions, on tasks of the test split, by ground truth.
 import argparse
 import json
 import statistics
-import subprocess
 import sys
 import time
 from pathlib import Path
 from typing import Any
+
+from jobs import run_all
 
 Tables = dict[str, dict[str, Any]]
 
@@ -101,37 +102,10 @@ def file_of(args: argparse.Namespace, algorithm: str, seed: int) -> Path:
     return Path(f"{args.json}.runs") / f"{safe}.json"
 
 
-def run_all(args: argparse.Namespace, jobs: list[tuple[str, int]]) -> None:
-    """All runs that are not done yet, `--jobs` at a time, with the time left."""
-    left = [job for job in jobs if not file_of(args, *job).exists()]
-    print(f"{len(jobs) - len(left)} of {len(jobs)} runs are done already", file=sys.stderr)
-    running: list[tuple[subprocess.Popen[bytes], str]] = []
-    started_s, done, failed = time.monotonic(), 0, 0
-    while left or running:
-        while left and len(running) < args.jobs:
-            algorithm, seed = left.pop(0)
-            out = file_of(args, algorithm, seed)
-            out.parent.mkdir(parents=True, exist_ok=True)
-            command = [
-                sys.executable,
-                __file__,
-                "--one",
-                json.dumps(tables_of(args, algorithm, seed)),
-                "--json",
-                str(out),
-            ]
-            running.append((subprocess.Popen(command), out.stem))
-        time.sleep(0.5)
-        for process, name in [r for r in running if r[0].poll() is not None]:
-            running.remove((process, name))
-            done += 1
-            failed += process.returncode != 0
-            total = done + len(left) + len(running)
-            eta_s = (time.monotonic() - started_s) / done * (total - done)
-            print(f"[{done}/{total}] {name} ended; about {eta_s / 60:.0f} min left", file=sys.stderr, flush=True)
-            write_results(args, jobs)
-    if failed:
-        sys.exit(f"{failed} runs failed; the same command tries them again")
+def command_of(args: argparse.Namespace, algorithm: str, seed: int) -> list[str]:
+    """The command of one run."""
+    tables = json.dumps(tables_of(args, algorithm, seed))
+    return [sys.executable, __file__, "--one", tables, "--json", str(file_of(args, algorithm, seed))]
 
 
 def write_results(args: argparse.Namespace, jobs: list[tuple[str, int]]) -> None:
@@ -210,7 +184,8 @@ def main() -> None:
         run_one(json.loads(args.one), Path(args.json))
         return
     jobs = [(algorithm, seed) for seed in args.seeds for algorithm in args.algorithms]
-    run_all(args, jobs)
+    commands = {file_of(args, *job): command_of(args, *job) for job in jobs}
+    run_all(commands, at_once=args.jobs, on_done=lambda: write_results(args, jobs))
     write_results(args, jobs)
     for row in json.loads(Path(args.json).read_text(encoding="utf-8"))["results"]:
         spread = ", ".join(f"{v:.3f}" for v in row["success_by_seed"])

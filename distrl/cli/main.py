@@ -15,7 +15,7 @@ from typing import Annotated
 import typer
 
 from distrl import __version__
-from distrl.cli import config, evaluate, export, phone, runs, tasks, train, warm_start, worker
+from distrl.cli import config, evaluate, export, phone, plan, runs, tasks, train, warm_start, worker
 from distrl.cli.output import Output
 from distrl.core.errors import DistrlError, UserError
 
@@ -34,6 +34,7 @@ app = typer.Typer(
 )
 app.command()(train.train)
 app.command()(worker.worker)
+app.command()(plan.plan)
 app.command(name="eval")(evaluate.evaluate)
 app.command()(export.export)
 app.command()(warm_start.imitate)

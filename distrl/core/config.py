@@ -28,6 +28,7 @@ from distrl.core.config_training import (
     LearnerConfig,
     PolicyConfig,
     ReplayConfig,
+    SimulationConfig,
     TrainConfig,
 )
 
@@ -93,6 +94,7 @@ class Config(Section):
     collect: CollectConfig = Field(default=CollectConfig(), description="how trajectories are collected")
     train: TrainConfig = Field(default=TrainConfig(), description="how long, and from what")
     eval: EvalConfig = Field(default=EvalConfig(), description="how progress is measured")
+    simulation: SimulationConfig = Field(default=SimulationConfig(), description="what computing costs in virtual time")
 
 
 def load_config(

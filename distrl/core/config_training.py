@@ -91,3 +91,11 @@ class EvalConfig(Section):
     has_sampled: bool = Field(
         default=True, description="also evaluate with sampled actions, not only with the likeliest ones"
     )
+
+
+class SimulationConfig(Section):
+    """What computing costs in virtual time; for `--runtime serial` with a latency profile."""
+
+    batch_s: float = Field(default=0.0, ge=0, description="seconds of a batch of decisions, however small")
+    decision_s: float = Field(default=0.0, ge=0, description="seconds of each decision in it")
+    update_s: float = Field(default=0.0, ge=0, description="seconds of an update")

@@ -4,7 +4,8 @@
                  -> give back with an error -> reset -> relaunch -> quarantine, longer each time -> relaunch -> ...
 
 Every failure is counted by its cause. A device that is being healed stalls nobody: others are lent meanwhile, and
-whoever waits is unblocked by the first that is ready.
+whoever waits is unblocked by the first that is ready. When no device has worked through `max_relaunches` relaunches in
+a row there is nothing to wait for: whoever waits gets a `PoolError` that says why. One device that works is enough.
 """
 
 import asyncio
@@ -16,10 +17,14 @@ from typing import Literal
 import msgspec
 
 from distrl.core.clock import Clock
-from distrl.core.errors import DeviceError
+from distrl.core.errors import DeviceError, DistrlError
 from distrl.core.interfaces import Device
 
 State = Literal["ready", "leased", "healing", "quarantined"]
+
+
+class PoolError(DistrlError):
+    """No device works any more, and somebody has to look at them."""
 
 
 class PoolOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,6 +35,8 @@ class PoolOptions(msgspec.Struct, frozen=True, kw_only=True):
     quarantine_s: float = 10.0
     """The first quarantine; each one after it is twice as long."""
     max_quarantine_s: float = 600.0
+    max_relaunches: int = 6
+    """How many in a row may fail, of every device: 310 s of quarantine and six starts. More is not a passing fault."""
 
 
 class Pool:
@@ -44,7 +51,8 @@ class Pool:
         self._devices = {name: maker() for name, maker in makers.items()}
         self._ready = deque(self._devices)
         self._states: dict[str, State] = dict.fromkeys(self._devices, "ready")
-        self._failures_in_a_row: Counter[str] = Counter()
+        self._failing: dict[str, Counter[str]] = {name: Counter() for name in self._devices}
+        """How often each device has failed since it worked last, by cause."""
         self._waiting: deque[asyncio.Future[str]] = deque()
         self._healing: set[asyncio.Task[None]] = set()
         self.failures_by_cause: Counter[str] = Counter()
@@ -59,14 +67,17 @@ class Pool:
 
     @asynccontextmanager
     async def lease(self) -> AsyncIterator[Device]:
-        """A device for a while. A `DeviceError` that leaves the block sends it to be healed, and goes no further."""
+        """A device for a while. A `DeviceError` that leaves the block sends it to be healed, and goes no further.
+
+        `PoolError` if all devices fail, now or while this waits for one.
+        """
         name = await self._take()
         self._states[name] = "leased"
         try:
             yield self._devices[name]
         except DeviceError as error:
-            self._note(name, error.cause)
             self._states[name] = "healing"
+            self._note(name, error.cause)
             task = asyncio.get_running_loop().create_task(self._heal(name))
             self._healing.add(task)
             task.add_done_callback(self._healing.discard)
@@ -74,7 +85,7 @@ class Pool:
             self._put(name)
             raise
         else:
-            self._failures_in_a_row[name] = 0
+            self._failing[name].clear()
             self._put(name)
 
     async def close(self) -> None:
@@ -87,6 +98,8 @@ class Pool:
     # ---- inside
 
     async def _take(self) -> str:
+        if self._is_broken:
+            raise self._error()
         if self._ready:
             return self._ready.popleft()
         waiting: asyncio.Future[str] = asyncio.get_running_loop().create_future()
@@ -94,7 +107,7 @@ class Pool:
         try:
             return await waiting
         except asyncio.CancelledError:
-            if waiting.done() and not waiting.cancelled():
+            if waiting.done() and not waiting.cancelled() and waiting.exception() is None:
                 self._put(waiting.result())
             raise
 
@@ -109,12 +122,35 @@ class Pool:
 
     def _note(self, name: str, cause: str) -> None:
         self.failures_by_cause[cause] += 1
-        self._failures_in_a_row[name] += 1
+        self._failing[name][cause] += 1
+        while self._is_broken and self._waiting:
+            waiting = self._waiting.popleft()
+            if not waiting.done():
+                waiting.set_exception(self._error())
+
+    @property
+    def _is_broken(self) -> bool:
+        """Whether nothing works: all are being healed, and each failed at work, at a reset and at all relaunches."""
+        most = 2 + self._options.max_relaunches
+        return all(
+            self._states[name] in ("healing", "quarantined") and causes.total() >= most
+            for name, causes in self._failing.items()
+        )
+
+    def _error(self) -> PoolError:
+        causes = sum(self._failing.values(), Counter[str]())
+        counts = ", ".join(f"{cause} {count}" for cause, count in causes.most_common())
+        what = "the only device" if len(self) == 1 else f"all {len(self)} devices"
+        return PoolError(
+            f"{what} of this worker failed {self._options.max_relaunches} relaunches in a row ({counts}). "
+            "Start one by hand and look at its log; see that memory, disk and ports are free. Then start again: "
+            "what is finished is kept"
+        )
 
     async def _heal(self, name: str) -> None:
         """Until it works again: reset, then relaunch, then quarantine and relaunch again."""
         while True:
-            failures = self._failures_in_a_row[name]
+            failures = self._failing[name].total()
             try:
                 if failures > 1:
                     await self._quarantine(name, failures - 2)

@@ -7,6 +7,7 @@ Mistakes in a configuration or a name are `UserError`s, which are `ValueError`s,
 """
 
 import re
+import tempfile
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -16,12 +17,14 @@ from distrl.core.config import Config, config_of, load_config
 from distrl.core.errors import UnknownNameError, UserError
 from distrl.core.types import Trajectory
 from distrl.policies.tiny.policy import Mode, TinyPolicy
+from distrl.runtime.asynchronous import check_asynchronous
 from distrl.runtime.build import KNOWN_NAMES
 from distrl.runtime.evaluation import Report, choose_episodes, summarise
 from distrl.runtime.players import Player, make_player, play_tasks
 from distrl.runtime.results import TrainResult
 from distrl.runtime.run_directory import RunDirectory
-from distrl.runtime.run_state import EVALUATION_SEED, Listener
+from distrl.runtime.run_state import EVALUATION_SEED, Listener, RunState
+from distrl.runtime.simulation import Simulation, is_simulated
 from distrl.runtime.trained import read_run
 from distrl.runtime.training import Training
 from distrl.tasks.book import load_tasks
@@ -34,13 +37,23 @@ __all__ = ["Report", "TrainResult", "evaluate", "make_policy", "train"]
 
 
 class ReadyTraining:
-    """A run about to start: the configuration has proved to be usable and the directory is open."""
+    """A run about to start in one thread: the configuration has proved to be usable and the directory is open."""
 
-    def __init__(self, config: Config, run_dir: Path | None, listener: Listener) -> None:
+    def __init__(self, config: Config, run_dir: Path | None, listener: Listener, *, num_workers: int = 1) -> None:
         self._config = config
-        self._run = None if run_dir is None else RunDirectory(run_dir)
+        self._run_dir = run_dir
+        self._scratch = tempfile.TemporaryDirectory() if run_dir is None and is_simulated(config) else None
+        path = Path(self._scratch.name) / "run" if self._scratch else run_dir
+        self._run = None if path is None else RunDirectory(path)
         # Everything that can be wrong with the configuration shows here, before the directory is made.
-        self._training = Training(config, self._run, listener=listener)
+        self._runner: Training | Simulation
+        if is_simulated(config):
+            assert self._run is not None
+            check_asynchronous(config)
+            self._runner = Simulation(config, self._run, listener=listener, num_workers=num_workers)
+            self._training: RunState = self._runner.training
+        else:
+            self._runner = self._training = Training(config, self._run, listener=listener)
         self._start = _copy_of(self._training.policy)
         if self._run is not None:
             self._run.open(config)
@@ -48,15 +61,17 @@ class ReadyTraining:
     def run(self) -> TrainResult:
         """Train to the end, from the newest checkpoint if there is one."""
         try:
-            self._training.run()
+            self._runner.run()
         finally:
             if self._run is not None:
                 self._run.close()
+            if self._scratch is not None:
+                self._scratch.cleanup()
         return TrainResult(
             curve=self._training.curve,
             policy=self._training.policy,
             start=self._start,
-            run_dir=None if self._run is None else self._run.path,
+            run_dir=self._run_dir,
             config=self._config,
         )
 
@@ -79,7 +94,7 @@ def ready_training(
     if engine.runtime not in RUNTIMES:
         raise UnknownNameError("runtime", engine.runtime, RUNTIMES)
     if engine.runtime == "serial":
-        return ReadyTraining(config, run_dir, listener)
+        return ReadyTraining(config, run_dir, listener, num_workers=max(1, engine.num_workers))
     if run_dir is None:
         raise UserError("an asynchronous run needs a run directory: what its workers are told is safe has to lie there")
     from distrl.runtime.local import LocalTraining

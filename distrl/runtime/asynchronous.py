@@ -3,23 +3,25 @@
     drain -> replay -> sample -> update -> re-prioritise -> publish
 
 One event loop holds the hub and this; what computes is handed to `compute`, so that deliveries are taken meanwhile.
-The learner waits only for data (`new_steps_per_update` says how much an update needs), the fleet only for a full
-queue. With `collect.max_policy_lag = 0` the same loop trains synchronously: a round of one episode for each device with
-one version, then the next version.
+When what happens is said in learner_loop.py; this is who learns there, and what is remembered, evaluated and told.
 """
 
 import asyncio
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
 from distrl.core.clock import Clock, LoopClock
 from distrl.core.config import Config
+from distrl.core.errors import UserError
+from distrl.core.types import Trajectory
 from distrl.policies.tiny.policy import Snapshot
+from distrl.runtime.checkpoints import KEPT
 from distrl.runtime.evaluator import evaluate_on_fleet
-from distrl.runtime.hub import Arrival, Hub
+from distrl.runtime.hub import Hub
 from distrl.runtime.journal import Journal
+from distrl.runtime.learner_loop import LearnerLoop
 from distrl.runtime.run_directory import RunDirectory
 from distrl.runtime.run_state import Listener, Progress, RunState
 from distrl.runtime.safe_file import CannotWriteError
@@ -32,9 +34,10 @@ Compute = Callable[[Callable[[], T]], Awaitable[T]]
 JOURNAL = "journal.sqlite"
 MAX_WAITING = 16
 """Trajectories in the queue; then deliveries wait. What waits here is learned from late, so it is short."""
-TAKEN_AT_ONCE = 4
-IDLE_S = 0.2
-CHECKPOINT_S = 300.0
+CHECKPOINT_S = 120.0
+"""What arrives between two checkpoints is learned again after a kill, and kept in the journal until then."""
+CHECKPOINT_AGAIN_S = 10.0
+"""When a checkpoint that could not be written is tried again."""
 SILENT_S = 60.0
 """A worker that was not heard of for so long is not waited for."""
 FLEET_S = 5.0
@@ -66,12 +69,9 @@ class AsyncTraining(RunState):
         self._wrap = wrap
         self._is_draining = False
         self._evaluation: asyncio.Task[None] | None = None
-        self._position = 0
-        self._round = 0
-        self._lags: deque[int] = deque(maxlen=256)
-        self._queued_s: deque[float] = deque(maxlen=256)
-        self._waited_s = 0.0
-        self.counters: Counter[str] = Counter()
+        self._resumed_at = 0
+        self._saved: dict[int, int] = {}
+        """How far the checkpoints that are kept have learned, by their number."""
 
     def open(self) -> Hub:
         """Go on from the newest checkpoint and from what arrived after it; the hub of this life."""
@@ -85,10 +85,13 @@ class AsyncTraining(RunState):
             life,
             clock=self._clock,
             max_waiting=MAX_WAITING,
+            run=self.journal.run,
             on_event=lambda kind, values: self._run.log("events", {"event": kind, **values}),
         )
         self._run.log("events", {"event": "resumed" if is_resumed else "begun", "epoch": life.epoch})
-        for position, data in self.journal.after(self._position):
+        self.loop = LearnerLoop(self.hub, self, self._clock, max_policy_lag=self.config.collect.max_policy_lag)
+        self.loop.position = self._resumed_at
+        for position, data in self.journal.after(self._resumed_at):
             self._recover(position, data)
         return self.hub
 
@@ -98,7 +101,7 @@ class AsyncTraining(RunState):
             self._learn_from(decode(data))
         except WireError as error:
             self._run.log("events", {"event": "journal entry skipped", "position": position, "reason": str(error)})
-        self._position = position
+        self.loop.position = position
 
     # ---- the run
 
@@ -106,16 +109,15 @@ class AsyncTraining(RunState):
         """Consumes what arrives, produces versions; ends with the trajectories, the time, or `drain`."""
         began_s, before_s = self._clock.now(), self._trained_s
         saved_s = told_s = began_s
-        await self._publish()
+        await self.publish()
         if not self.curve:
             self._begin_evaluation()
         while not self._is_over():
-            await self._turn()
+            await self.loop.turn()
             now_s = self._clock.now()
             self._trained_s = before_s + now_s - began_s
             if self._is_evaluation_due() or now_s - saved_s > CHECKPOINT_S:
-                saved_s = now_s
-                await self._compute(self._checkpoint)
+                saved_s = now_s if await self._save() else now_s - CHECKPOINT_S + CHECKPOINT_AGAIN_S
             if self._is_evaluation_due():
                 self._begin_evaluation()
             if now_s - told_s > FLEET_S:
@@ -124,44 +126,39 @@ class AsyncTraining(RunState):
                 told_s = now_s
         await self._finish()
 
-    async def _turn(self) -> None:
-        """One round of the sentence at the head of this file; at most one update, so that nobody waits for long."""
-        arrivals: list[Arrival] = []
-        if self._is_synchronous or not self.learner.is_due:
-            began_s = self._clock.now()
-            left = self.config.train.num_trajectories - self.learner.num_received
-            arrivals = await self.hub.take(min(TAKEN_AT_ONCE, left), IDLE_S)
-            self._waited_s += self._clock.now() - began_s
-        for arrival in arrivals:
-            await self._accept(arrival)
-        if self._is_synchronous:
-            self._round += len(arrivals)
-            if self._round < max(1, self.hub.num_devices):
-                return
-            self._round = 0
-            before = self.policy.version
-            while self.learner.is_due:
-                self._log_update(await self._compute(self.learner.spend))
-            self.policy.version = max(self.policy.version, before + 1)
-        elif self.learner.is_due:
-            self._log_update(await self._compute(self.learner.spend))
-        await self._publish()
+    # ---- the student of the loop
 
-    async def _accept(self, arrival: Arrival) -> None:
-        """Learn from an arrival, unless the weights that made it are too old."""
-        trajectory, bound = arrival.trajectory, self.config.collect.max_policy_lag
-        lag = self.policy.version - min(trajectory.policy_versions)
-        self._lags.append(lag)
-        self._queued_s.append(self._clock.now() - arrival.time_s)
-        self._position = arrival.position
-        if bound is not None and lag > bound and not self._is_synchronous:
-            self.counters["dropped_stale"] += 1
-            return
+    @property
+    def version(self) -> int:
+        """That of the weights of now."""
+        return self.policy.version
+
+    @version.setter
+    def version(self, version: int) -> None:
+        self.policy.version = version
+
+    @property
+    def num_left(self) -> int:
+        """Trajectories to the end of the run."""
+        return self.config.train.num_trajectories - self.learner.num_received
+
+    @property
+    def is_due(self) -> bool:
+        """Whether enough has arrived for an update."""
+        return self.learner.is_due
+
+    async def learn_from(self, trajectory: Trajectory) -> None:
+        """Take in what arrived."""
         await self._compute(lambda: self._learn_from(trajectory))
         self.hub.success = self.curriculum.success
         self._listener(self._progress())
 
-    async def _publish(self) -> None:
+    async def update(self) -> None:
+        """One update; in a simulation it takes its time without computing longer."""
+        self._log_update(await self._compute(self.learner.spend))
+        await self._clock.sleep(self.config.simulation.update_s)
+
+    async def publish(self) -> None:
         """The newest version, if it is not out yet. Only what acts travels, and the eye stays where it is."""
         if self.hub.newest >= self.policy.version:
             return
@@ -182,7 +179,7 @@ class AsyncTraining(RunState):
         """The last evaluation, unless there is no time for it, and the last checkpoint."""
         if not self._is_draining:
             await self.hub.stop_collecting()
-            await self._publish()
+            await self.publish()
             if self._evaluation is not None:
                 await self._evaluation
             if self.curve[-1]["trajectories"] != self.learner.num_received:
@@ -191,14 +188,31 @@ class AsyncTraining(RunState):
                 await self._evaluation
         elif self._evaluation is not None:
             self._evaluation.cancel()
-        await self._compute(self._checkpoint)
-        await self.hub.end()
+        try:
+            await self._compute(self._checkpoint)
+        finally:
+            await self.hub.end()
+
+    async def _save(self) -> bool:
+        """A checkpoint; False if there is no room for it, which is no reason to stop learning."""
+        try:
+            await self._compute(self._checkpoint)
+        except (OSError, CannotWriteError) as error:
+            self.loop.counters["checkpoint_failures"] += 1
+            self._run.log("events", {"event": "checkpoint not written", "reason": str(error)})
+            return False
+        return True
+
+    def _checkpoint(self) -> None:
+        """What all checkpoints that are kept have learned from need not be kept in the journal any more."""
+        number, position = self.learner.num_received, self.loop.position
+        super()._checkpoint()
+        self._saved[number] = position
+        self._saved = {n: self._saved[n] for n in sorted(self._saved)[-KEPT:]}
+        if len(self._saved) == KEPT:
+            self.journal.let_go(min(self._saved.values()))
 
     # ---- when is what due
-
-    @property
-    def _is_synchronous(self) -> bool:
-        return self.config.collect.max_policy_lag == 0
 
     def _is_over(self) -> bool:
         return self._is_draining or self.learner.num_received >= self.config.train.num_trajectories or self._is_late()
@@ -235,25 +249,36 @@ class AsyncTraining(RunState):
             "workers": len(self.hub.members),
             "devices": self.hub.num_devices,
             "queue_depth": self.hub.depth,
-            "queue_wait_s": _mean(self._queued_s),
-            "lag_mean": _mean(self._lags),
-            "lag_max": max(self._lags, default=0),
-            "learner_idle_share": round(min(1.0, self._waited_s / elapsed_s), 3),
-            **{f"num_{name}": count for name, count in {**self.hub.counters, **self.counters}.items()},
+            "queue_wait_s": _mean(self.loop.queued_s),
+            "lag_mean": _mean(self.loop.lags),
+            "lag_max": max(self.loop.lags, default=0),
+            "learner_idle_share": round(min(1.0, self.loop.waited_s / elapsed_s), 3),
+            "num_bad_updates": self.learner.num_bad_updates,
+            **{f"num_{name}": count for name, count in {**self.hub.counters, **self.loop.counters}.items()},
             **self.hub.fleet_means(),
         }
-        self._waited_s = 0.0
+        self.loop.waited_s = 0.0
         row["limit"] = limit_of(row)
         self._run.log("fleet", row)
         numbers = {f"fleet/{name}": value for name, value in row.items() if isinstance(value, int | float)}
         self._run.plot(numbers, step=self.learner.num_updates)
 
     def _plain_state(self) -> dict[str, Any]:
-        return super()._plain_state() | {"journal_position": self._position}
+        return super()._plain_state() | {"journal_position": self.loop.position}
 
     def _restore_plain(self, state: Mapping[str, Any]) -> None:
         super()._restore_plain(state)
-        self._position = state.get("journal_position", 0)
+        self._resumed_at = state.get("journal_position", 0)
+        self._saved = {self.learner.num_received: self._resumed_at}
+
+
+def check_asynchronous(config: Config) -> None:
+    """What only a plain run in one thread can do is refused."""
+    plain = "for --runtime serial with instant phones"
+    if config.train.mode != "online":
+        raise UserError(f"train.mode = {config.train.mode!r} is {plain}; asynchronous runs are online")
+    if config.collect.lag_versions:
+        raise UserError(f"collect.lag_versions is {plain}; asynchronous runs have a lag of their own")
 
 
 def limit_of(row: dict[str, Any]) -> str:

@@ -22,7 +22,9 @@ class Audit(msgspec.Struct, frozen=True, kw_only=True):
     acknowledged: int
     """Trajectories that workers were told are safe."""
     stored: int
-    """Trajectories in the journal that can be read."""
+    """Trajectories in the journal, whole or let go of."""
+    let_go: int
+    """Trajectories whose bytes are no longer kept: every checkpoint that is kept has learned from them."""
     waiting: int
     """Trajectories that wait in spools to be delivered."""
     lost: int
@@ -52,16 +54,17 @@ def audit_run(run: Path) -> Audit:
     if not path.is_file():
         raise UserError(f"{run} has no {JOURNAL}: it is not the directory of an asynchronous run")
     with _reading(path) as journal:
+        if not journal.execute("SELECT 1 FROM sqlite_master WHERE name = 'epochs'").fetchone():
+            raise UserError(f"{run} has only just begun: its journal is empty")
         stored: set[str] = set()
         versions_used: set[int] = set()
-        damaged = duplicates = 0
+        damaged = duplicates = let_go = 0
         for name, versions, data in journal.execute("SELECT id, versions, data FROM trajectories ORDER BY seq"):
             duplicates += name in stored
-            try:
-                decode(data)
-            except WireError:
-                damaged += 1
-                continue
+            if data:
+                damaged += not _is_whole(data)
+            else:
+                let_go += 1
             stored.add(name)
             versions_used |= {int(version) for version in versions.split()}
         noted = journal.execute("SELECT version, epoch FROM versions ORDER BY rowid").fetchall()
@@ -70,7 +73,8 @@ def audit_run(run: Path) -> Audit:
     published = [version for version, _ in noted]
     return Audit(
         acknowledged=len(acknowledged),
-        stored=len(stored),
+        stored=len(stored) - damaged,
+        let_go=let_go,
         waiting=waiting,
         lost=len(acknowledged - stored) + damaged,
         duplicates=duplicates,
@@ -80,6 +84,14 @@ def audit_run(run: Path) -> Audit:
         epochs=epochs,
         orphans=_orphans(run),
     )
+
+
+def _is_whole(data: bytes) -> bool:
+    try:
+        decode(data)
+    except WireError:
+        return False
+    return True
 
 
 def _reading(path: Path) -> sqlite3.Connection:

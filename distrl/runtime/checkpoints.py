@@ -1,9 +1,11 @@
 """Checkpoints: named bytes in, the newest complete set of them out, whatever happened in between.
 
 Everything is written aside, flushed to the disk, and a manifest with the digest of each file is written last; then one
-rename makes it visible. A checkpoint that is torn or damaged is skipped and named.
+rename makes it visible. A checkpoint that is torn or damaged is skipped and named. What could not be flushed is lost:
+it is thrown away and never flushed again, since the second try may succeed without having written anything.
 """
 
+import contextlib
 import hashlib
 import os
 import shutil
@@ -16,6 +18,7 @@ from distrl.core.errors import DistrlError
 
 KEPT = 2
 _MANIFEST = "manifest.json"
+_ASIDE, _OLD = ".aside", ".old"
 
 
 class CheckpointError(DistrlError):
@@ -23,32 +26,59 @@ class CheckpointError(DistrlError):
 
 
 def save_checkpoint(directory: Path, number: int, files: Mapping[str, bytes]) -> Path:
-    """Write a checkpoint; older ones beyond the last two are removed after it is safe."""
+    """Write a checkpoint; older ones beyond the last two are removed after it is safe.
+
+    `OSError` if it cannot be written: what was there before is still there, and what was begun takes up no room.
+    """
     directory.mkdir(parents=True, exist_ok=True)
-    target, aside = directory / f"{number:09d}", directory / f".{number:09d}.aside"
-    if aside.exists():
-        shutil.rmtree(aside)
-    aside.mkdir()
-    for name, data in files.items():
-        write_safely(aside / name, data)
-    manifest = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
-    write_safely(aside / _MANIFEST, msgspec.json.format(msgspec.json.encode(manifest)))
-    _replace(target, aside)
+    _sweep(directory)
+    target, aside = directory / f"{number:09d}", directory / f".{number:09d}{_ASIDE}"
+    try:
+        aside.mkdir()
+        for name, data in files.items():
+            _write(aside / name, data)
+        manifest = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
+        _write(aside / _MANIFEST, msgspec.json.format(msgspec.json.encode(manifest)))
+        _flush_directory(aside)
+        if target.exists():
+            target.rename(target.with_suffix(_OLD))
+        aside.rename(target)
+    except OSError:
+        shutil.rmtree(aside, ignore_errors=True)
+        raise
     _flush_directory(directory)
-    for old in sorted(path for path in directory.iterdir() if path.name.isdecimal())[:-KEPT]:
-        shutil.rmtree(old)
+    _sweep(directory)
+    _prune(directory, number)
     return target
 
 
-def _replace(target: Path, aside: Path) -> None:
-    """Put a complete checkpoint in its place; one that is there already steps aside under a name that counts too."""
-    if target.exists():
-        old = target.with_name(f"{target.name}0")
-        target.rename(old)
-        aside.rename(target)
-        shutil.rmtree(old)
-    else:
-        aside.rename(target)
+def _sweep(directory: Path) -> None:
+    """Finish or undo what somebody who was killed had begun."""
+    for aside in directory.glob(f".*{_ASIDE}"):
+        shutil.rmtree(aside, ignore_errors=True)
+    for old in directory.glob(f"*{_OLD}"):
+        if old.with_suffix("").exists():
+            shutil.rmtree(old, ignore_errors=True)
+        else:
+            old.rename(old.with_suffix(""))
+
+
+def _prune(directory: Path, number: int) -> None:
+    """Keep the last two. One with a higher number could not be read, or nobody would be at this number again."""
+    found = _checkpoints(directory)
+    kept = [path for path in found if int(path.stem) <= number][:KEPT]
+    for path in found:
+        if path not in kept:
+            # What cannot be removed now is removed next time; the new checkpoint is safe all the same.
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _checkpoints(directory: Path) -> list[Path]:
+    """The newest first; one that was about to be replaced counts too, behind the one that replaces it."""
+    if not directory.is_dir():
+        return []
+    found = [path for path in directory.iterdir() if path.stem.isdecimal() and path.suffix in ("", _OLD)]
+    return sorted(found, key=lambda path: (int(path.stem), path.suffix != _OLD), reverse=True)
 
 
 def load_checkpoint(path: Path) -> dict[str, bytes]:
@@ -67,8 +97,7 @@ def load_checkpoint(path: Path) -> dict[str, bytes]:
 def newest_checkpoint(directory: Path) -> tuple[dict[str, bytes] | None, list[str]]:
     """The files of the newest complete checkpoint, or None; and what was wrong with those that were skipped."""
     skipped: list[str] = []
-    found = sorted((p for p in directory.iterdir() if p.name.isdecimal()), reverse=True) if directory.is_dir() else []
-    for path in found:
+    for path in _checkpoints(directory):
         try:
             return load_checkpoint(path), skipped
         except CheckpointError as error:
@@ -78,12 +107,21 @@ def newest_checkpoint(directory: Path) -> tuple[dict[str, bytes] | None, list[st
 
 def write_safely(path: Path, data: bytes) -> None:
     """Write a file aside, flush it to the disk, and put it in its place: it is old or new, never half."""
-    aside = path.with_name(f".{path.name}.aside")
-    with aside.open("wb") as file:
+    aside = path.with_name(f".{path.name}{_ASIDE}")
+    try:
+        _write(aside, data)
+        aside.rename(path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            aside.unlink()
+        raise
+
+
+def _write(path: Path, data: bytes) -> None:
+    with path.open("wb") as file:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
-    aside.rename(path)
 
 
 def _flush_directory(directory: Path) -> None:

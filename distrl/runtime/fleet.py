@@ -15,11 +15,14 @@ from collections.abc import Awaitable, Callable
 from random import Random
 from typing import Protocol
 
+import msgspec
+
 from distrl.core.clock import Clock
 from distrl.core.errors import DistrlError
 from distrl.core.types import Trajectory
 from distrl.runtime.curriculum import Assignment, Curriculum
-from distrl.runtime.hub import News, Order, Published, Receipt
+from distrl.runtime.hub import Known, News, Published, Receipt
+from distrl.runtime.orders import Order
 from distrl.runtime.safe_file import CannotWriteError
 from distrl.runtime.spool import Parcel, Spool
 from distrl.runtime.wire import encode
@@ -46,8 +49,8 @@ class HubLink(Protocol):
         """Become a member."""
         ...
 
-    async def news(self, worker: str, ticket: str, have: int, stats: dict[str, float]) -> News | Receipt:
-        """What is new."""
+    async def news(self, worker: str, ticket: str, have: Known, stats: dict[str, float]) -> News | Receipt:
+        """What is new to a worker that has what a `Known` says."""
         ...
 
     async def weights(self, version: int) -> Published | None:
@@ -87,13 +90,17 @@ class Patience:
 
 
 class Identity:
-    """Who a worker is to the hub: its name, a ticket that no other process has, and where it runs."""
+    """Who a worker is to the hub: its name, a ticket that no other process has, where it runs, and what for."""
 
     def __init__(self, name: str, ticket: str, place: str, num_devices: int) -> None:
         self.name = name
         self.ticket = ticket
         self.place = place
         self.num_devices = num_devices
+        self.run = ""
+        """The run that it works for; known with the first news, and so before anything is made for it."""
+        self.orders: Counter[str] = Counter()
+        """How often it has heard of each order without having answered it."""
 
     async def join(self, link: HubLink) -> int:
         """Become a member again, after either side was away."""
@@ -118,6 +125,9 @@ class Courier:
         self._changed = asyncio.Event()
         self._delivered = asyncio.Event()
         self._is_away = False
+        self._num_put = len(spool)
+        self._num_done = 0
+        """Of those that were put, how many need not be delivered any more."""
         self.counters: Counter[str] = Counter()
 
     async def send(self, trajectory: Trajectory) -> None:
@@ -125,28 +135,35 @@ class Courier:
         if trajectory.purpose:
             await self._report(trajectory)
             return
-        parcel = Parcel(id=trajectory.id, data=encode(trajectory))
+        parcel = Parcel(id=trajectory.id, data=encode(trajectory, run=self._identity.run))
         while not self._is_put(parcel, version=min(trajectory.policy_versions)):
             await self._patience.wait()
         self._changed.set()
-        while len(self._spool) > MAX_UNDELIVERED and not self._is_away:
+        self._num_put += 1
+        ahead = self._num_put - MAX_UNDELIVERED
+        # In turn: if all were let go when the last but few are delivered, the learner would wait for a whole episode.
+        while self._num_done < ahead and len(self._spool) > MAX_UNDELIVERED and not self._is_away:
             self._delivered.clear()
             await self._delivered.wait()
 
     async def _report(self, trajectory: Trajectory) -> None:
-        """An episode of an evaluation: if it does not arrive, whoever ordered it orders it again."""
+        """An episode of an evaluation: if it does not arrive, the hub hears that nobody has it, and orders it again."""
         identity = self._identity
         try:
-            receipt = await self._link.report(identity.name, identity.ticket, encode(trajectory))
+            data = encode(trajectory, run=identity.run)
+            receipt = await self._link.report(identity.name, identity.ticket, data)
+            self.counters[f"evaluations_{receipt.kind}"] += 1
         except HubAwayError:
             self.counters["evaluations_lost"] += 1
-            return
-        self.counters[f"evaluations_{receipt.kind}"] += 1
+        finally:
+            identity.orders -= Counter([trajectory.purpose])
 
     def _is_put(self, parcel: Parcel, *, version: int) -> bool:
         """Whether it is on disk now; a disk that is full today need not be so tomorrow."""
         try:
-            self.counters["dropped"] += self._spool.put(parcel, version=version)
+            dropped = self._spool.put(parcel, version=version)
+            self.counters["dropped"] += dropped
+            self._num_done += dropped
         except CannotWriteError:
             self.counters["spool_failures"] += 1
             return False
@@ -178,8 +195,10 @@ class Courier:
             self.counters[receipt.kind] += 1
             if receipt.kind in ("accepted", "duplicate"):
                 self._spool.acknowledge(parcel.id)
+                self._num_done += 1
             elif receipt.kind == "refused":
                 self._spool.refuse(parcel, receipt.reason)
+                self._num_done += 1
         self._delivered.set()
         if any(receipt.kind == "later" for receipt in receipts):
             await self._patience.wait()
@@ -216,6 +235,7 @@ class Follower:
         self._measure = measure
         self.snapshot: Snapshot | None = None
         self._pinned: dict[int, Snapshot] = {}
+        self._is_collecting = True
         self.counters: Counter[str] = Counter()
 
     @property
@@ -236,20 +256,29 @@ class Follower:
         while True:
             try:
                 identity, stats = self._identity, self._measure()
-                news = await self._link.news(identity.name, identity.ticket, self.version, stats)
+                news = await self._link.news(identity.name, identity.ticket, self._known(), stats)
                 if isinstance(news, Receipt):
                     await raise_if_replaced(self._identity, self._link, news)
                     continue
                 is_newest = news.published is None or await self._take(news.published)
-                await self._pin(news.orders)
-                if is_newest:
-                    self._patience.succeeded()
+                orders = await self._pin(news.orders)
             except HubAwayError:
                 await self._patience.wait()
                 continue
-            await self._tell(news)
+            identity.run, self._is_collecting = news.run, news.is_collecting
+            identity.orders.update(order.id for order in orders)
+            await self._tell(msgspec.structs.replace(news, orders=orders))
             if news.is_over:
                 return
+            if is_newest and orders == news.orders:
+                self._patience.succeeded()
+            else:
+                await self._patience.wait()
+
+    def _known(self) -> Known:
+        """What the hub need not tell again; what it said and is not in here was lost on the way."""
+        orders = frozenset(self._identity.orders)
+        return Known(version=self.version, is_collecting=self._is_collecting, orders=orders)
 
     async def _take(self, published: Published) -> bool:
         """Whether the weights arrived as they are."""
@@ -259,29 +288,28 @@ class Follower:
         return snapshot is not None
 
     async def _verified(self, published: Published) -> Snapshot | None:
-        """The weights if they are what was published; else the old ones are kept and it is tried again."""
+        """The weights if they are what was published; else the old ones are kept, and these come again."""
         data = await self._link.fetch(published)
         if hashlib.sha256(data).hexdigest() != published.digest:
             self.counters["damaged_weights"] += 1
-            await self._patience.wait()
             return None
         return self._load(published.version, data)
 
-    async def _pin(self, orders: tuple[Order, ...]) -> None:
-        """Have the weights of every order, and no others."""
+    async def _pin(self, orders: tuple[Order, ...]) -> tuple[Order, ...]:
+        """Have the weights of every order, and no others; the orders whose weights could be had."""
         wanted = {order.version for order in orders}
         if not wanted:
-            return
+            return ()
         kept = {version: snapshot for version, snapshot in self._pinned.items() if version in wanted}
         if self.snapshot is not None and self.snapshot.version in wanted:
             kept.setdefault(self.snapshot.version, self.snapshot)
         for version in wanted - set(kept):
             published = await self._link.weights(version)
             snapshot = None if published is None else await self._verified(published)
-            if snapshot is None:
-                raise HubAwayError(f"version {version} could not be had")
-            kept[version] = snapshot
+            if snapshot is not None:
+                kept[version] = snapshot
         self._pinned = kept
+        return tuple(order for order in orders if order.version in kept)
 
 
 class FleetTasks:

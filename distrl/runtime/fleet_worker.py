@@ -81,7 +81,13 @@ class FleetWorker:
             make_environment=lambda device: make_environment(config, device),
             make_setup=lambda task: make_setup(task, more_variations=config.phone.variations),
             send=self.courier.send,
-            options=WorkerOptions(name=life, seed=config.seed, swap_weights_at=config.collect.swap_weights_at),
+            options=WorkerOptions(
+                name=life,
+                seed=config.seed,
+                swap_weights_at=config.collect.swap_weights_at,
+                batch_s=config.simulation.batch_s,
+                decision_s=config.simulation.decision_s,
+            ),
         )
         self._measured: dict[str, float] = {}
         self._stats: dict[str, float] = {}

@@ -10,14 +10,15 @@ when it is full a delivery waits, so the worker does, and nothing is dropped. De
 import asyncio
 import hashlib
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, Literal
 
 import msgspec
 
 from distrl.core.clock import Clock
-from distrl.core.types import Task, Trajectory
+from distrl.core.types import Trajectory
 from distrl.runtime.journal import Entry, Journal, Life
+from distrl.runtime.orders import Order, Orders
 from distrl.runtime.safe_file import CannotWriteError
 from distrl.runtime.wire import WireError, decode
 
@@ -25,6 +26,8 @@ NEWS_S = 10.0
 """Longest wait for news: after it the worker hears that there is none, and the hub that the worker lives."""
 FULL_S = 30.0
 """Longest wait of a delivery at a full queue; then the worker is told to come again."""
+MISSED_VERSIONS = 20
+"""A worker that delivers while so many newer versions come out, and takes none of them, is told of in an event."""
 
 
 class Published(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,13 +38,15 @@ class Published(msgspec.Struct, frozen=True, kw_only=True):
     data: Any
 
 
-class Order(msgspec.Struct, frozen=True, kw_only=True):
-    """One episode of an evaluation: which task, with which weights, and whether with the likeliest actions."""
+class Known(msgspec.Struct, frozen=True, kw_only=True):
+    """What a worker knows, as it says with every call for news: an answer that was lost on its way is given again."""
 
-    id: str
-    task: Task
     version: int
-    is_greedy: bool
+    """That of its weights; -1 before it has any."""
+    is_collecting: bool
+    """What it was told last; at first it is to collect."""
+    orders: frozenset[str] | None
+    """Those that it has heard of and not answered; None if it does not say."""
 
 
 class News(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,6 +59,8 @@ class News(msgspec.Struct, frozen=True, kw_only=True):
     is_collecting: bool
     """Without it only what is ordered is to be played."""
     is_over: bool
+    run: str = ""
+    """The name of the run, to be put on everything that is made for it."""
 
 
 class Receipt(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,6 +87,14 @@ class Member(msgspec.Struct, kw_only=True):
     heard_s: float
     stats: dict[str, float]
     """Shares of its devices' time by what they waited for, and what else it measured."""
+    version: int = -1
+    """That of the weights which it says it has."""
+    seen: int = -1
+    """The newest version when it delivered last."""
+    num_missed: int = 0
+    """At how many newer versions it has delivered without taking any."""
+    num_asked: int = 0
+    """Calls for news; only the last one gets orders, since nobody waits for the answers to others."""
 
 
 class Hub:
@@ -92,9 +107,12 @@ class Hub:
         *,
         clock: Clock,
         max_waiting: int,
+        run: str = "",
         on_event: Callable[[str, dict[str, Any]], None] = lambda kind, values: None,
     ) -> None:
         self.life = life
+        self.run = run
+        """A name that no other run has: what was made for another is refused. Without one nothing is."""
         self.members: dict[str, Member] = {}
         self.success: dict[str, float] = {}
         self.counters: Counter[str] = Counter()
@@ -110,23 +128,21 @@ class Hub:
         self._queue: deque[Arrival] = deque()
         self._evaluated: deque[tuple[str, Trajectory]] = deque()
         self._published: dict[int, Published] = {}
-        self._orders: deque[Order] = deque()
-        self._given: dict[str, tuple[str, Order]] = {}
-        """Who plays an order, and the order, by its id, until it comes back or is ordered again."""
+        self._orders = Orders()
         self._changed = asyncio.Condition()
 
     # ---- for workers
 
     async def join(self, worker: str, ticket: str, place: str, num_devices: int) -> int:
         """Become a member, or come back; the epoch. A second worker of the same name takes the first one's place."""
-        old = self.members.get(worker)
-        if old is not None and old.ticket != ticket:
-            self._on_event("worker replaced", {"worker": worker, "old": old.place, "new": place})
-        if old is None or old.ticket != ticket:  # it plays none of what was ordered before it came
-            self._take_back(worker)
-        self.members[worker] = Member(
-            ticket=ticket, place=place, num_devices=num_devices, heard_s=self._clock.now(), stats={}
-        )
+        member = self.members.get(worker)
+        if member is not None and member.ticket != ticket:
+            self._on_event("worker replaced", {"worker": worker, "old": member.place, "new": place})
+        if member is None or member.ticket != ticket:  # it plays none of what was ordered before it came
+            self._orders.take_back(worker)
+            member = Member(ticket=ticket, place=place, num_devices=num_devices, heard_s=0.0, stats={})
+            self.members[worker] = member
+        member.place, member.num_devices, member.heard_s = place, num_devices, self._clock.now()
         await self.wake()
         return self.life.epoch
 
@@ -134,20 +150,30 @@ class Hub:
         """No longer a member; what it was ordered to play is given to others."""
         if not self._fenced(worker, ticket):
             del self.members[worker]
-            self._take_back(worker)
+            self._orders.take_back(worker)
             await self.wake()
 
-    async def news(self, worker: str, ticket: str, have: int, stats: dict[str, float]) -> News | Receipt:
-        """What is new since version `have`; waits for it, but not for long. `stats` is what the worker measured."""
+    async def news(self, worker: str, ticket: str, have: Known | int, stats: dict[str, float]) -> News | Receipt:
+        """What the worker does not know; waits for it, but not for long. `stats` is what the worker measured.
+
+        A number alone is that of its weights, from a worker that says nothing else.
+        """
         if fenced := self._fenced(worker, ticket):
             return fenced
-        self.members[worker].heard_s, self.members[worker].stats = self._clock.now(), stats
-        was_collecting = self._is_collecting
+        known = have if isinstance(have, Known) else Known(version=have, is_collecting=self._is_collecting, orders=None)
+        member = self.members[worker]
+        member.heard_s, member.stats = self._clock.now(), stats
+        member.num_asked += 1
+        call = member.num_asked
+        if known.version != member.version:
+            member.version, member.num_missed = known.version, 0
+        if known.orders is not None and self._orders.take_back(worker, but=known.orders):
+            await self.wake()
         await self._wait(
             lambda: (
-                self.newest > have
+                self.newest > known.version
                 or self._share_of(worker) > 0
-                or self._is_collecting != was_collecting
+                or self._is_collecting != known.is_collecting
                 or self.is_over
                 or self._fenced(worker, ticket) is not None
             ),
@@ -155,15 +181,15 @@ class Hub:
         )
         if fenced := self._fenced(worker, ticket):
             return fenced
-        orders = tuple(self._orders.popleft() for _ in range(self._share_of(worker)))
-        self._given |= {order.id: (worker, order) for order in orders}
+        is_awaited = self.members[worker] is member and member.num_asked == call
         return News(
             epoch=self.life.epoch,
-            published=self._published[self.newest] if self.newest > have else None,
-            orders=orders,
+            published=self._published[self.newest] if self.newest > known.version else None,
+            orders=self._orders.give(worker, self._share_of(worker)) if is_awaited else (),
             success=self.success,
             is_collecting=self._is_collecting,
             is_over=self.is_over,
+            run=self.run,
         )
 
     async def weights(self, version: int) -> Published | None:
@@ -179,9 +205,7 @@ class Hub:
         if isinstance(trajectory, Receipt):
             return trajectory
         self._evaluated.append((trajectory.purpose, trajectory))
-        self._given.pop(trajectory.purpose, None)
-        # It may have been ordered again in the meantime, and nobody needs it twice.
-        self._orders = deque(order for order in self._orders if order.id != trajectory.purpose)
+        self._orders.remove([trajectory.purpose])
         await self.wake()
         return Receipt(kind="accepted")
 
@@ -191,6 +215,7 @@ class Hub:
             return [fenced] * len(parcels)
         began_s = self._clock.now()
         self.members[worker].heard_s = began_s
+        self._look_at_version(worker)
         if not await self._wait(lambda: len(self._queue) < self._max_waiting or not self._is_collecting, FULL_S):
             self.counters["deliveries_at_full_queue"] += 1
             return [Receipt(kind="later", reason="the queue is full")] * len(parcels)
@@ -215,7 +240,7 @@ class Hub:
 
     def _read(self, worker: str, data: bytes, *, is_for_training: bool = False) -> Trajectory | Receipt:
         try:
-            trajectory = decode(data)
+            trajectory = decode(data, run=self.run)
             if is_for_training and trajectory.purpose:
                 raise WireError("an episode of an evaluation is not for training")
             return trajectory
@@ -265,10 +290,12 @@ class Hub:
 
     async def order(self, orders: list[Order]) -> None:
         """Have these episodes played by whoever asks next; again, unless they wait to be played already."""
-        waiting = {order.id for order in self._orders}
-        self._orders.extend(order for order in orders if order.id not in waiting)
-        for order in orders:
-            self._given.pop(order.id, None)
+        self._orders.add(orders)
+        await self.wake()
+
+    async def withdraw(self, names: Collection[str]) -> None:
+        """Have orders played by nobody; what comes of those that are played already is for nobody either."""
+        self._orders.remove(names)
         await self.wake()
 
     async def stop_collecting(self) -> None:
@@ -287,20 +314,20 @@ class Hub:
         return len(self._queue)
 
     def fleet_means(self) -> dict[str, float]:
-        """What the workers measured, averaged over their devices."""
-        total = max(1, self.num_devices)
+        """What the workers measured, averaged over the devices of those who have measured it."""
         names = {name for member in self.members.values() for name in member.stats}
-        return {
-            name: round(sum(m.stats.get(name, 0.0) * m.num_devices for m in self.members.values()) / total, 4)
-            for name in sorted(names)
-        }
+        return {name: round(self._mean(name), 4) for name in sorted(names)}
+
+    def _mean(self, name: str) -> float:
+        measured = [(m.stats[name], m.num_devices) for m in self.members.values() if name in m.stats]
+        return sum(value * count for value, count in measured) / max(1, sum(count for _, count in measured))
 
     def forget_silent(self, longest_s: float) -> None:
         """Workers that were not heard of for so long are no longer counted; they may come back."""
         for worker, member in list(self.members.items()):
             if self._clock.now() - member.heard_s > longest_s:
                 del self.members[worker]
-                self._take_back(worker)
+                self._orders.take_back(worker)
                 self._on_event("worker lost", {"worker": worker, "place": member.place})
 
     @property
@@ -323,11 +350,17 @@ class Hub:
             return Receipt(kind="fenced", reason=f"another worker named {worker} has joined from {member.place}")
         return None
 
-    def _take_back(self, worker: str) -> None:
-        """What a worker was to play, and will not, is for others to play, before anything else."""
-        lost = [order for by, order in self._given.values() if by == worker]
-        self._orders.extendleft(reversed(lost))
-        self._given = {name: (by, order) for name, (by, order) in self._given.items() if by != worker}
+    def _look_at_version(self, worker: str) -> None:
+        """Tell, once, of a worker that goes on delivering and takes no newer weights."""
+        member = self.members[worker]
+        if self.newest <= member.version or self.newest == member.seen:
+            return
+        member.seen = self.newest
+        member.num_missed += 1
+        if member.num_missed == MISSED_VERSIONS:
+            self.counters["weights_not_taken"] += 1
+            where = {"worker": worker, "place": member.place}
+            self._on_event("weights not taken", {**where, "version": member.version, "newest": self.newest})
 
     def _share_of(self, worker: str) -> int:
         """How many more evaluation episodes a worker may get: half of its devices go on collecting, if they are to."""
@@ -335,7 +368,7 @@ class Hub:
             return 0
         num_devices = self.members[worker].num_devices
         share = max(1, num_devices // 2 if self._is_collecting else num_devices)
-        return min(len(self._orders), max(0, share - sum(by == worker for by, _ in self._given.values())))
+        return min(len(self._orders), max(0, share - self._orders.num_played_by(worker)))
 
     async def _wait(self, is_true: Callable[[], bool], timeout_s: float) -> bool:
         """Wait until something is true; False if it is not within the time."""

@@ -3,8 +3,11 @@
 A trajectory is acknowledged after its row is committed, so what a worker was told is safe here whatever is killed. Ids
 are unique: what is sent again is recognised. An epoch is one life of the learner: a version is noted before it is
 published, so that a learner which comes back to an older checkpoint never gives a number a second time.
+
+The bytes of a trajectory are kept until every checkpoint that is kept has learned from it; id and versions stay.
 """
 
+import secrets
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -19,6 +22,7 @@ CREATE TABLE IF NOT EXISTS trajectories (
 CREATE TABLE IF NOT EXISTS versions (
     version INTEGER PRIMARY KEY, epoch INTEGER NOT NULL, digest TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS epochs (epoch INTEGER PRIMARY KEY AUTOINCREMENT, first_version INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS run (name TEXT NOT NULL);
 """
 
 
@@ -44,6 +48,11 @@ class Journal:
     def __init__(self, path: Path) -> None:
         self._file = SafeFile(path, SCHEMA)
         self._database = self._file.database
+        with self._file.writing():
+            name = secrets.token_hex(8)
+            self._database.execute("INSERT INTO run SELECT ? WHERE NOT EXISTS (SELECT 1 FROM run)", (name,))
+        ((self.run,),) = self._file.rows("SELECT name FROM run")
+        """The name of the run, which no other has, also not one in the same directory after this one was deleted."""
 
     def begin_epoch(self) -> Life:
         """A new life of the learner; its versions continue behind every one that was ever noted."""
@@ -71,18 +80,26 @@ class Journal:
         with self._file.writing():
             self._database.execute("INSERT INTO versions VALUES (?, ?, ?)", (version, epoch, digest))
 
+    def let_go(self, position: int) -> None:
+        """Forget the bytes of everything up to a place. The file does not shrink, but what follows takes their room."""
+        with self._file.writing():
+            self._database.execute(
+                "UPDATE trajectories SET data = x'' WHERE seq <= ? AND length(data) > 0", (position,)
+            )
+
     def newest_version(self) -> int:
         """The highest number that was ever noted; -1 if there is none."""
         ((newest,),) = self._file.rows("SELECT MAX(version) FROM versions")
         return -1 if newest is None else int(newest)
 
     def after(self, position: int) -> Iterator[tuple[int, bytes]]:
-        """All trajectories that came later than a place, each with its own."""
+        """All trajectories that came later than a place and are still kept, each with its own."""
         for seq, _, _, data in self._after(position):
-            yield seq, data
+            if data:
+                yield seq, data
 
     def read(self) -> Iterator[tuple[int, str, tuple[int, ...], bytes]]:
-        """Everything: place, id, versions and bytes."""
+        """Everything: place, id, versions and bytes, which are none if they were let go."""
         for seq, name, versions, data in self._after(0):
             yield seq, name, tuple(int(version) for version in versions.split()), data
 

@@ -3,10 +3,13 @@
     receive -> prepare -> replay -> sample -> evaluate -> loss -> step -> re-prioritise -> publish
 
 It owns the network, the optimiser and replay. The algorithm is mathematics that it calls; the policy turns recorded
-trajectories into what the network says about them now. A loss or gradient that is not finite changes nothing.
+trajectories into what the network says about them now. A loss, gradient or priority that is not finite changes nothing,
+and its batch is handed to `on_bad_batch`; weights that are not finite end the run before anybody can act with them.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import fields
 from typing import Any, Protocol
 
 import msgspec
@@ -15,11 +18,14 @@ import torch
 from torch import Tensor, nn
 
 from distrl.algorithms import Algorithm, Batch, Evaluation
-from distrl.core.errors import DistrlError
+from distrl.core.errors import DistrlError, UserError
 from distrl.core.interfaces import Replay
 from distrl.core.types import Invalid, Outcome, Trajectory
 from distrl.runtime.curriculum import Curriculum
+from distrl.runtime.tensors import pack_tensors
 
+OnBadBatch = Callable[[Mapping[str, Any], bytes], str]
+"""Takes the facts about a batch that was refused and its tensors as safetensors; where they are kept, or nothing."""
 MAX_BAD_UPDATES = 10
 _COUNTERS = (
     "num_received",
@@ -106,6 +112,8 @@ class Learner:
         replay: RestorableReplay,
         curriculum: Curriculum,
         options: LearnerOptions,
+        *,
+        on_bad_batch: OnBadBatch = lambda facts, tensors: "",
     ) -> None:
         self.policy = policy
         self.algorithm = algorithm
@@ -113,6 +121,8 @@ class Learner:
         self.options = options
         self.optimiser = torch.optim.Adam(policy.parameters(), lr=options.learning_rate)
         self._curriculum = curriculum
+        self._on_bad_batch = on_bad_batch
+        self._bad_batch = ""
         self._kept: dict[str, _Kept] = {}
         self._groups: dict[str, list[bool]] = {}
         self.num_received = 0
@@ -122,6 +132,8 @@ class Learner:
         self._bad_in_a_row = 0
         self._credit = 0.0
         self._highest_priority = 1.0
+        if not self._has_finite_weights():
+            raise UserError("the weights to start from are not all finite numbers")
 
     # ---- what arrives
 
@@ -212,27 +224,53 @@ class Learner:
         self.optimiser.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         norm = nn.utils.clip_grad_norm_(self.policy.parameters(), self.options.max_gradient_norm)
+        base = self._base_priorities(batch, evaluation)
         self.num_updates += 1
-        if not bool(torch.isfinite(norm)) or not bool(torch.isfinite(loss)):
-            self._refuse()
+        if reason := _complaint({"loss": float(loss.detach()), "gradient norm": float(norm), "priority": sum(base)}):
+            self._refuse(reason, ids, batch, evaluation)
         else:
             self._bad_in_a_row = 0
             self.optimiser.step()
-            self._reprioritise(ids, batch, evaluation)
+            self._check_weights()
+            self._reprioritise(ids, base)
             if self.num_updates % self.options.publish_every_updates == 0:
                 self.policy.version += 1
         return {"loss": float(loss.detach()), "gradient_norm": float(norm)} | {k: float(v) for k, v in metrics.items()}
 
-    def _refuse(self) -> None:
-        """Forget a bad update; too many in a row end the run."""
+    def _refuse(self, reason: str, ids: Sequence[str], batch: Batch, evaluation: Evaluation) -> None:
+        """Forget a bad update, but not what it was made of; too many in a row end the run."""
         self.optimiser.zero_grad()
         self.num_bad_updates += 1
         self._bad_in_a_row += 1
+        tensors = {f.name: getattr(part, f.name) for part in (batch, evaluation) for f in fields(part)}
+        facts = {
+            "update": self.num_updates,
+            "reason": reason,
+            "num_bad_updates": self.num_bad_updates,
+            "not_finite": [name for name, tensor in tensors.items() if not bool(torch.isfinite(tensor).all())],
+            "version": self.policy.version,
+            "ids": list(ids),
+            "versions": [sorted(set(self.replay.get(i).policy_versions)) for i in ids],
+        }
+        self._bad_batch = self._on_bad_batch(facts, pack_tensors(tensors)) or self._bad_batch
         if self._bad_in_a_row >= MAX_BAD_UPDATES:
+            where = f"; a batch of them is kept in {self._bad_batch}" if self._bad_batch else ""
             raise DivergedError(
-                f"{MAX_BAD_UPDATES} updates in a row had a loss or gradient that is not a finite number; "
-                "the weights are those before them. Try a lower learning rate, and look at the metrics of the run"
+                f"{MAX_BAD_UPDATES} updates in a row had a loss or gradient that is not a finite number: {reason}; "
+                f"the weights are those before them{where}. "
+                "Try a lower learning rate, and look at the metrics of the run"
             )
+
+    def _check_weights(self) -> None:
+        """After this update nothing may be published or saved if it is not finite; before it all was well."""
+        if not self._has_finite_weights():
+            raise DivergedError(
+                f"update {self.num_updates} made weights that are not finite numbers; nobody acts with them, and the "
+                "newest checkpoint is older. Try a lower learning rate, and look at the metrics of the run"
+            )
+
+    def _has_finite_weights(self) -> bool:
+        return all(bool(torch.isfinite(parameter).all()) for parameter in self.policy.parameters())
 
     def _sample(self) -> tuple[list[str], list[float]]:
         sampling, count = self.algorithm.sampling, self.options.batch_trajectories
@@ -244,11 +282,15 @@ class Learner:
         highest = max(weights)
         return [s.id for s in (*samples, *fresh)], [w / highest for w in weights]
 
-    def _reprioritise(self, ids: Sequence[str], batch: Batch, evaluation: Evaluation) -> None:
-        base = [1.0] * len(ids)
-        if self.algorithm.sampling.is_prioritised:
-            with torch.no_grad():
-                base = self.algorithm.priorities(batch, evaluation).tolist()
+    def _base_priorities(self, batch: Batch, evaluation: Evaluation) -> list[float]:
+        """What the algorithm says about each trajectory, or 1."""
+        if not self.algorithm.sampling.is_prioritised:
+            return [1.0] * len(batch.weight_b)
+        with torch.no_grad():
+            base: list[float] = self.algorithm.priorities(batch, evaluation).tolist()
+        return base
+
+    def _reprioritise(self, ids: Sequence[str], base: Sequence[float]) -> None:
         priorities = {}
         for trajectory_id, priority in zip(ids, base, strict=True):
             kept = self._kept[trajectory_id]
@@ -291,6 +333,11 @@ class Learner:
             group_std_b=torch.tensor([float(np.std(o)) for o in outcomes]),
             weight_b=torch.tensor(list(weights)),
         )
+
+
+def _complaint(numbers: Mapping[str, float]) -> str:
+    """What is not finite among these; nothing if all of it is."""
+    return ", ".join(f"the {name} is {value}" for name, value in numbers.items() if not math.isfinite(value))
 
 
 def _with_final(kept: _Kept) -> Any:

@@ -14,9 +14,11 @@ from distrl.core.config import Config
 from distrl.core.errors import UserError
 from distrl.policies.tiny.policy import TinyPolicy
 from distrl.runtime import ray_private
+from distrl.runtime.asynchronous import check_asynchronous
 from distrl.runtime.results import TrainResult
 from distrl.runtime.run_directory import RunDirectory
 from distrl.runtime.run_state import Listener, RunState
+from distrl.runtime.simulation import has_costs
 
 
 class LocalTraining:
@@ -25,10 +27,9 @@ class LocalTraining:
     def __init__(
         self, config: Config, run_dir: Path, listener: Listener, *, address: str | None = None, num_workers: int = 1
     ) -> None:
-        if config.train.mode != "online":
-            raise UserError(f"train.mode = {config.train.mode!r} is for --runtime serial; asynchronous runs are online")
-        if config.collect.lag_versions:
-            raise UserError("collect.lag_versions is for --runtime serial; asynchronous runs have a lag of their own")
+        check_asynchronous(config)
+        if has_costs(config):
+            raise UserError("[simulation] is for --runtime serial: here devices and models take the time they take")
         self._config = config
         self._listener = listener
         self._address = address

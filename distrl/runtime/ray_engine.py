@@ -8,72 +8,70 @@ in the journal and the spools, so a restarted actor goes on where the last one w
 """
 
 import asyncio
+import itertools
+import logging
 import os
-import tempfile
-import time
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 
 import ray
-from ray.exceptions import ActorDiedError, RayActorError, RayError
+from ray.exceptions import RayError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from distrl.core.config import Config, config_of
-from distrl.runtime import reaper
+from distrl.core.errors import UserError
+from distrl.runtime import ray_private, reaper
 from distrl.runtime.asynchronous import AsyncTraining, spool_path
 from distrl.runtime.fleet import HubAwayError
 from distrl.runtime.fleet_worker import FleetWorker, FleetWorkerOptions
-from distrl.runtime.hub import News, Published, Receipt
+from distrl.runtime.hub import Known, News, Published, Receipt
+from distrl.runtime.ray_watch import CALL_S, Handle, Watch
 from distrl.runtime.run_directory import RunDirectory
 from distrl.runtime.run_state import Progress
 from distrl.runtime.signals import first_signal
 
-Handle = Any
-"""An actor in another process; Ray makes its methods up as they are called."""
+_log = logging.getLogger(__name__)
+
 NAMESPACE = "distrl"
 DEVICES = "distrl_devices"
 """The resource by which a machine offers devices."""
-POLL_S = 0.5
-LOOK_S = 2.0
-DRAIN_S = 60.0
-CALL_S = 60.0
 
 
 @contextmanager
 def connected(address: str | None) -> Iterator[None]:
     """Ray for the length of a block: a private one on this machine, or the cluster at an address."""
     if address:
-        ray.init(address=address, namespace=NAMESPACE, log_to_driver=False, configure_logging=False)
-        try:
+        with _joined(address):
             yield
-        finally:
-            ray.shutdown()
         return
-    directory = Path(tempfile.mkdtemp(prefix="distrl-ray-"))
+    ray_private.allow_open_files()
+    directory = ray_private.session_directory()
     os.environ[reaper.SESSION] = str(directory)
     watching = reaper.start(directory)
     try:
-        _start_private(directory)
-        yield
+        with ray_private.kept(directory) as own, _joined(own):
+            yield
     finally:
-        ray.shutdown()
         watching.communicate()
         del os.environ[reaper.SESSION]
 
 
-def _start_private(directory: Path) -> None:
-    ray.init(
-        address="local",
-        namespace=NAMESPACE,
-        num_cpus=4,
-        include_dashboard=False,
-        object_store_memory=512 * 2**20,
-        log_to_driver=False,
-        configure_logging=False,
-        _temp_dir=str(directory),
-    )
+@contextmanager
+def _joined(address: str) -> Iterator[None]:
+    try:
+        try:
+            ray.init(address=address, namespace=NAMESPACE, log_to_driver=False, configure_logging=False)
+        except (RayError, RuntimeError, OSError) as error:
+            raise UserError(
+                f"cannot join the Ray at {address}: is it running, and are RAY_AUTH_MODE and RAY_AUTH_TOKEN those that "
+                "it was started with?"
+            ) from error
+        yield
+    finally:
+        ray.shutdown()
 
 
 class LearnerActor:
@@ -90,6 +88,7 @@ class LearnerActor:
         self._run.open(self._config, is_locked=True)
         self._training = AsyncTraining(self._config, self._run, listener=self._hear, wrap=_put)
         self._hub = self._training.open()
+        self._life: asyncio.Future[None] | None = None
 
     def _hear(self, progress: Progress) -> None:
         self._progress = progress
@@ -97,7 +96,11 @@ class LearnerActor:
             self._evaluations.append(progress)
 
     async def run(self) -> None:
-        """Train to the end, or until drained."""
+        """Train to the end, or until drained. Called twice, it still trains once."""
+        self._life = self._life or asyncio.ensure_future(self._train())
+        await asyncio.shield(self._life)
+
+    async def _train(self) -> None:
         try:
             await self._training.run()
         finally:
@@ -115,7 +118,7 @@ class LearnerActor:
         """See `Hub`."""
         return await self._hub.join(worker, ticket, place, num_devices)
 
-    async def news(self, worker: str, ticket: str, have: int, stats: dict[str, float]) -> News | Receipt:
+    async def news(self, worker: str, ticket: str, have: Known, stats: dict[str, float]) -> News | Receipt:
         """See `Hub`."""
         return await self._hub.news(worker, ticket, have, stats)
 
@@ -147,7 +150,7 @@ class RayLink:
         """See `Hub`."""
         return cast("int", await _call(self._learner.join.remote(worker, ticket, place, num_devices)))
 
-    async def news(self, worker: str, ticket: str, have: int, stats: dict[str, float]) -> News | Receipt:
+    async def news(self, worker: str, ticket: str, have: Known, stats: dict[str, float]) -> News | Receipt:
         """See `Hub`."""
         return cast("News | Receipt", await _call(self._learner.news.remote(worker, ticket, have, stats)))
 
@@ -186,10 +189,13 @@ class WorkerActor:
         torch.set_num_threads(1)
         self._config = config_of(tables)
         self._options = FleetWorkerOptions(spool=spool_path(Path(run), options["name"]), **options)
+        self._life: asyncio.Future[None] | None = None
 
     async def run(self, learner: Handle) -> None:
-        """Work until the run is over."""
-        await FleetWorker(self._config, RayLink(learner), self._options).run()
+        """Work until the run is over. Who was out of reach and is called again goes on with what it does."""
+        if self._life is None or self._life.done():
+            self._life = asyncio.ensure_future(FleetWorker(self._config, RayLink(learner), self._options).run())
+        await asyncio.shield(self._life)
 
 
 def train_on_ray(
@@ -207,25 +213,26 @@ def train_on_ray(
     """
     tables, place = config.model_dump(exclude_none=True), str(run.resolve())
     # Ray takes SIGTERM for itself when it is connected, so ours comes after it.
-    with connected(address), first_signal() as interrupted:
+    with ray_private.own_stdout(), connected(address), first_signal() as interrupted:
         learner = (
             ray.remote(LearnerActor)
             .options(
                 name=f"learner-{run.resolve().name}",
                 max_restarts=-1,
                 max_concurrency=1000,
-                num_cpus=1,
+                num_cpus=0,
                 scheduling_strategy=_on_node(ray.get_runtime_context().get_node_id()),
             )
             .remote(tables, place)
         )
         fleet = Fleet(tables, place)
         fleet.start_here(config.collect.num_devices, num_workers)
-        Watch(learner, fleet, listener, interrupted.is_set).until_the_end()
+        Watch(learner, list(fleet.here.values()), fleet.look_for_machines, listener, interrupted.is_set).until_the_end()
         return not interrupted.is_set()
 
 
 def _on_node(node: str) -> NodeAffinitySchedulingStrategy:
+    """Where an actor has to be. It asks for no CPUs besides: on a small machine it would wait for them for ever."""
     return NodeAffinitySchedulingStrategy(node_id=node, soft=False)
 
 
@@ -240,102 +247,45 @@ class Fleet:
         self._tables = tables
         self._run = run
         self._num_devices = 0
-        self.workers: dict[str, Handle] = {}
+        self._first_devices: dict[str, int] = {}
+        self._machines: dict[str, str] = {}
+        """The workers of machines that are there, by node."""
+        self.here: dict[str, Handle] = {}
 
     def start_here(self, num_devices: int, num_workers: int) -> None:
         """Share devices out to workers on this machine."""
-        here = ray.get_runtime_context().get_node_id()
+        node = ray.get_runtime_context().get_node_id()
         for number in range(num_workers):
             share = num_devices // num_workers + (number < num_devices % num_workers)
             if share:
-                self._start(f"worker-{number}", here, share)
+                self.here[f"worker-{number}"] = self._start(f"worker-{number}", node, share)
 
     def look_for_machines(self) -> list[Handle]:
         """Workers for machines that have joined with devices since the last look; those that left are forgotten."""
-        alive = {node["NodeID"]: int(node["Resources"].get(DEVICES, 0)) for node in _nodes() if node["Alive"]}
-        new = [(node, count) for node, count in alive.items() if count and f"worker-{node[:12]}" not in self.workers]
-        return [self._start(f"worker-{node[:12]}", node, count) for node, count in new]
+        offers = {node["NodeID"]: node for node in _nodes() if node["Alive"] and node["Resources"].get(DEVICES, 0) >= 1}
+        for node in set(self._machines) - set(offers):
+            _log.warning("the machine of %s has left; the run goes on without it", self._machines.pop(node))
+        started = []
+        for node, offer in offers.items():
+            if node not in self._machines:
+                self._machines[node] = name = self._free_name(offer["NodeManagerHostname"])
+                _log.info("the machine of %s has joined", name)
+                started.append(self._start(name, node, int(offer["Resources"][DEVICES])))
+        return started
+
+    def _free_name(self, host: str) -> str:
+        """The name of a machine's worker. A machine that comes back gets the same, so what it has spooled is sent."""
+        plain = "worker-" + re.sub(r"[^A-Za-z0-9.-]+", "-", host)
+        names = itertools.chain([plain], (f"{plain}-{number}" for number in itertools.count(2)))
+        return next(name for name in names if name not in {*self.here, *self._machines.values()})
 
     def _start(self, name: str, node: str, num_devices: int) -> Handle:
-        options = {"name": name, "num_devices": num_devices, "first_device": self._num_devices}
-        self._num_devices += num_devices
-        self.workers[name] = (
+        if name not in self._first_devices:
+            self._first_devices[name] = self._num_devices
+            self._num_devices += num_devices
+        options = {"name": name, "num_devices": num_devices, "first_device": self._first_devices[name]}
+        return (
             ray.remote(WorkerActor)
-            .options(max_restarts=-1, max_concurrency=10, num_cpus=1, scheduling_strategy=_on_node(node))
+            .options(max_restarts=-1, max_concurrency=10, num_cpus=0, scheduling_strategy=_on_node(node))
             .remote(self._tables, self._run, options)
         )
-        return self.workers[name]
-
-
-class Watch:
-    """The driver: tells of progress, calls what died back to work, welcomes machines, drains when asked to."""
-
-    def __init__(
-        self,
-        learner: Handle,
-        fleet: Fleet,
-        listener: Callable[[Progress], None],
-        is_interrupted: Callable[[], bool],
-    ) -> None:
-        self._learner = learner
-        self._fleet = fleet
-        self._listener = listener
-        self._is_interrupted = is_interrupted
-        self._seen = 0
-        self._looked_s = 0.0
-        self._drain_until_s: float | None = None
-
-    def until_the_end(self) -> None:
-        """Returns when the learner has ended; what cannot even be started is an error."""
-        learning = self._learner.run.remote()
-        working = {worker.run.remote(self._learner): worker for worker in self._fleet.workers.values()}
-        while True:
-            done, _ = ray.wait([learning, *working], num_returns=1, timeout=POLL_S)
-            for reference in done:
-                worker = working.pop(reference, None)
-                if worker is not None:
-                    if not self._has_ended(reference, is_needed=False):
-                        working[worker.run.remote(self._learner)] = worker
-                elif self._has_ended(reference, is_needed=True):
-                    self._tell()
-                    return
-                else:
-                    learning = self._learner.run.remote()
-                    self._seen = 0
-            if time.monotonic() - self._looked_s > LOOK_S:
-                self._looked_s = time.monotonic()
-                working |= {worker.run.remote(self._learner): worker for worker in self._fleet.look_for_machines()}
-            self._tell()
-            self._drain_if_asked()
-
-    def _has_ended(self, reference: Any, *, is_needed: bool) -> bool:
-        """Whether a call came back by itself; False if its process died and has been started again.
-
-        A worker whose machine is gone has ended too; a learner that cannot be started is an error.
-        """
-        try:
-            ray.get(reference)
-        except ActorDiedError:
-            if is_needed:
-                raise
-        except RayActorError:
-            return False
-        return True
-
-    def _tell(self) -> None:
-        try:
-            progress, evaluations = ray.get(self._learner.progress.remote(self._seen), timeout=CALL_S)
-        except RayError:
-            return
-        self._seen += len(evaluations)
-        for evaluated in evaluations:
-            self._listener(evaluated)
-        if progress is not None and progress.kind == "collecting":
-            self._listener(progress)
-
-    def _drain_if_asked(self) -> None:
-        if self._drain_until_s is None and self._is_interrupted():
-            self._learner.drain.remote()
-            self._drain_until_s = time.monotonic() + DRAIN_S
-        if self._drain_until_s is not None and time.monotonic() > self._drain_until_s:
-            raise TimeoutError(f"the learner did not stop within {DRAIN_S:.0f} s; what it acknowledged is safe")

@@ -145,7 +145,7 @@ def draw_curve(curve: Sequence[Row], config: Config, path: Path) -> None:
     _draw(right, curve, [row["wall_s"] / 60 for row in curve], has_sampled=has_sampled)
     left.set_xlabel("trajectories collected")
     left.set_ylabel("tasks solved")
-    right.set_xlabel("minutes of training (evaluations not counted)")
+    right.set_xlabel("minutes of training")
     left.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
     left.legend(loc="best", frameon=True, framealpha=0.85, edgecolor="none")
     figure.savefig(path, dpi=150, metadata={"Software": f"distrl {__version__}"})

@@ -78,7 +78,8 @@ class RunState:
             rng=derive_random(config.seed, "replay"),
         )
         options = LearnerOptions(**config.learner.model_dump())
-        self.learner = Learner(self.policy, self.algorithm, replay, self.curriculum, options)
+        keep = run.keep_bad_batch if run else lambda facts, tensors: ""
+        self.learner = Learner(self.policy, self.algorithm, replay, self.curriculum, options, on_bad_batch=keep)
         self._listener = listener
         self._snapshots: deque[Snapshot] = deque([self.policy.snapshot()], maxlen=config.collect.lag_versions + 1)
         self._recent: deque[bool] = deque(maxlen=RECENT)

@@ -1,18 +1,21 @@
 """Trajectories on their way: a `Trajectory` in, bytes out, and an equal one back, or a reason why not.
 
-    16 bytes of digest | msgpack: body (compressed, without screens), different screens (compressed), T + 1 places
+    16 bytes of digest | msgpack: run, body (compressed, without screens), different screens (compressed), T + 1 places
 
 The same bytes travel, lie in a worker's spool and in the learner's journal. They come from elsewhere, so nothing in
-them is believed: sizes are bounded before anything is unpacked, and numbers have to be such as can be learned from.
+them is believed: sizes are bounded before anything is unpacked, pictures have to be whole files of the size that they
+are said to have, and numbers have to be such as can be learned from.
 """
 
 import hashlib
+import io
 import re
 from collections.abc import Iterator
 from typing import Annotated
 
 import msgspec
 import zstandard
+from PIL import Image
 
 from distrl.core.errors import DistrlError
 from distrl.core.types import Observation, Screen, Trajectory
@@ -37,6 +40,7 @@ class WireError(DistrlError):
 
 
 class _Parcel(msgspec.Struct, frozen=True, kw_only=True):
+    run: Annotated[str, msgspec.Meta(max_length=200)] = ""
     body: bytes
     screens: Annotated[tuple[PackedScreen, ...], msgspec.Meta(max_length=MAX_STEPS + 1)]
     places: Annotated[tuple[int, ...], msgspec.Meta(max_length=MAX_STEPS + 1)]
@@ -46,12 +50,13 @@ _PARCELS = msgspec.msgpack.Decoder(_Parcel)
 _TRAJECTORIES = msgspec.msgpack.Decoder(Trajectory)
 
 
-def encode(trajectory: Trajectory) -> bytes:
-    """A trajectory as bytes; each of its screens is in them once."""
+def encode(trajectory: Trajectory, *, run: str = "") -> bytes:
+    """A trajectory as bytes, with the name of the run that it was made for; each of its screens is in them once."""
     compressor = zstandard.ZstdCompressor(level=LEVEL, write_checksum=False)
     numbers: dict[Screen, int] = {}
     places = tuple(numbers.setdefault(screen, len(numbers)) for screen in screens_of(trajectory))
     parcel = _Parcel(
+        run=run,
         body=compressor.compress(msgspec.msgpack.encode(without_screens(trajectory))),
         screens=tuple(_pack(screen, compressor) for screen in numbers),
         places=places,
@@ -60,8 +65,11 @@ def encode(trajectory: Trajectory) -> bytes:
     return _digest(payload) + payload
 
 
-def decode(data: bytes) -> Trajectory:
-    """The trajectory that was encoded; a `WireError` that says what is wrong with anything else."""
+def decode(data: bytes, *, run: str = "") -> Trajectory:
+    """The trajectory that was encoded; a `WireError` that says what is wrong with anything else.
+
+    With the name of a `run`, what was made for another one is wrong too.
+    """
     if len(data) > MAX_BYTES:
         raise WireError(f"{len(data):,} bytes are more than a trajectory may have ({MAX_BYTES:,})")
     payload = data[DIGEST_BYTES:]
@@ -69,6 +77,8 @@ def decode(data: bytes) -> Trajectory:
         raise WireError("the digest does not match: damaged, cut short, or not a trajectory")
     try:
         parcel = _checked(_PARCELS.decode(payload))
+        if run and parcel.run != run:
+            raise ValueError(f"it was made for run {parcel.run[:40]!r}, and this is run {run!r}")
         trajectory = _TRAJECTORIES.decode(_decompress(parcel.body, MAX_BODY_BYTES))
         screens = [_unpack(packed) for packed in parcel.screens]
         whole = with_screens(trajectory, [screens[place] for place in parcel.places])
@@ -112,7 +122,25 @@ def _unpack(packed: PackedScreen) -> Screen:
         data = _decompress(data, _num_bytes(packed))
         if len(data) != _num_bytes(packed):
             raise ValueError(f"{len(data):,} bytes are no screen of {packed.width} x {packed.height} pixels")
+    else:
+        _check_file(packed)
     return Screen(data=data, width=packed.width, height=packed.height, encoding=packed.encoding)
+
+
+def _check_file(packed: PackedScreen) -> None:
+    """Refuse a file that is no picture of its size, or whose checksums say that it is damaged.
+
+    The pixels are not decoded, which would take sixty times as long: the worker did that when the picture was taken.
+    Of the formats only PNG has checksums.
+    """
+    try:
+        image = Image.open(io.BytesIO(packed.data), formats=[packed.encoding.upper()])
+        size = image.size
+        image.verify()
+    except Exception as error:  # readers of pictures stumble in many ways over what was made to have them stumble
+        raise ValueError(f"a screen that is no whole {packed.encoding} file ({type(error).__name__})") from error
+    if size != (packed.width, packed.height):
+        raise ValueError(f"a picture of {size[0]} x {size[1]} pixels as a screen of {packed.width} x {packed.height}")
 
 
 def _decompress(data: bytes, limit: int) -> bytes:

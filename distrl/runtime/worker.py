@@ -13,6 +13,7 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
+from functools import partial
 from random import Random
 from typing import Literal, Protocol, TypeVar
 
@@ -48,55 +49,78 @@ class WorkerOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a decision uses the newest weights or those that were newest when its episode began."""
     max_batch: int = 64
     max_wait_s: float = 1e-4
+    batch_s: float = 0.0
+    """What a batch costs in virtual time, beside `decision_s` for each decision in it; it is charged, not computed."""
+    decision_s: float = 0.0
 
 
 class _Request(msgspec.Struct, frozen=True, kw_only=True):
     situation: Situation
     rng: Random | None
     """None: the likeliest decision."""
-    snapshot: Snapshot
+    weights: Callable[[], Snapshot]
+    """What to act with, asked for when the batch is made: by then there may be newer ones."""
     answer: "asyncio.Future[Decision]"
 
 
 class Batcher:
-    """Requests in, decisions out, many at a time. Waits for more requests up to `max_wait_s`, then answers all."""
+    """Requests in, decisions out, many at a time. Waits for more requests up to `max_wait_s`, then answers all.
+
+    What comes while a batch is charged for waits for its end, as it would for a model that computes.
+    """
 
     def __init__(self, policy: Decider, options: WorkerOptions) -> None:
         self._policy = policy
         self._options = options
         self._waiting: list[_Request] = []
         self._timer: asyncio.TimerHandle | None = None
+        self._free_s = 0.0
         self.num_batches = 0
         self.num_decisions = 0
 
-    async def decide(self, situation: Situation, rng: Random | None, snapshot: Snapshot) -> Decision:
+    async def decide(self, situation: Situation, rng: Random | None, weights: Callable[[], Snapshot]) -> Decision:
         """The decision for one situation; unblocked by the batch it becomes part of."""
         loop = asyncio.get_running_loop()
-        request = _Request(situation=situation, rng=rng, snapshot=snapshot, answer=loop.create_future())
+        request = _Request(situation=situation, rng=rng, weights=weights, answer=loop.create_future())
         self._waiting.append(request)
-        if len(self._waiting) >= self._options.max_batch:
+        if len(self._waiting) >= self._options.max_batch and loop.time() >= self._free_s:
             self._answer()
         elif self._timer is None:
-            self._timer = loop.call_later(self._options.max_wait_s, self._answer)
+            self._timer = loop.call_at(max(loop.time() + self._options.max_wait_s, self._free_s), self._answer)
         return await request.answer
 
     def _answer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        requests, self._waiting = self._waiting, []
+        loop, most = asyncio.get_running_loop(), self._options.max_batch
+        requests, self._waiting = self._waiting[:most], self._waiting[most:]
         groups: dict[tuple[int, bool], list[_Request]] = {}
+        snapshots: dict[int, Snapshot] = {}
         for request in requests:
-            groups.setdefault((request.snapshot.version, request.rng is None), []).append(request)
-        for group in groups.values():
-            self._answer_group(group)
+            try:
+                snapshot = request.weights()
+            except Exception as error:  # as below
+                request.answer.set_exception(error)
+                continue
+            snapshots[snapshot.version] = snapshot
+            groups.setdefault((snapshot.version, request.rng is None), []).append(request)
+        for (version, _), group in groups.items():
+            cost_s = self._options.batch_s + self._options.decision_s * len(group)
+            self._free_s = max(self._free_s, loop.time()) + cost_s
+            if cost_s:
+                loop.call_at(self._free_s, self._answer_group, group, snapshots[version])
+            else:
+                self._answer_group(group, snapshots[version])
+        if self._waiting:
+            self._timer = loop.call_at(self._free_s, self._answer)
 
-    def _answer_group(self, group: Sequence[_Request]) -> None:
+    def _answer_group(self, group: Sequence[_Request], snapshot: Snapshot) -> None:
         rngs = [r.rng for r in group if r.rng is not None] or None
         self.num_batches += 1
         self.num_decisions += len(group)
         try:
-            decisions = self._policy.decide([r.situation for r in group], rngs, group[0].snapshot)
+            decisions = self._policy.decide([r.situation for r in group], rngs, snapshot)
             answers = list(zip(group, decisions, strict=True))
         except Exception as error:  # whoever waits must learn of it, or it waits for ever
             for request in group:
@@ -174,16 +198,16 @@ class Worker:
         name = f"{options.name}-{number:07d}"
         rng = derive_random(options.seed, "episode", name)
         is_greedy = options.is_greedy if assignment.is_greedy is None else assignment.is_greedy
-        snapshot = self._weights(assignment)
+        begun_with = self._weights(assignment)
+        is_by_step = options.swap_weights_at == "step"
+        weights = partial(self._weights, assignment) if is_by_step else lambda: begun_with
         environment = self._make_environment(device)
         observation = await self._timed("device", self._reset(environment, task))
         steps: tuple[Step, ...] = ()
         while True:
-            if options.swap_weights_at == "step":
-                snapshot = self._weights(assignment)
             situation = Situation(task=task, steps=steps, observation=observation)
             decision = await self._timed(
-                "inference", self.batcher.decide(situation, None if is_greedy else rng, snapshot)
+                "inference", self.batcher.decide(situation, None if is_greedy else rng, weights)
             )
             result = await self._timed("device", environment.step(decision))
             steps = (*steps, Step(observation=observation, decision=decision, rewards=result.rewards))

@@ -11,65 +11,30 @@ import pytest
 
 from distrl.core.clock import LoopClock, run_virtual
 from distrl.core.config import Config
-from distrl.runtime.asynchronous import JOURNAL, AsyncTraining, limit_of, spool_path
+from distrl.runtime import run_state
+from distrl.runtime.asynchronous import JOURNAL, AsyncTraining, limit_of
 from distrl.runtime.audit import Audit, audit_run
-from distrl.runtime.fleet_worker import FleetWorker, FleetWorkerOptions
-from distrl.runtime.hub import Hub, Published
 from distrl.runtime.journal import Journal
 from distrl.runtime.run_directory import RunDirectory
+from distrl.runtime.simulation import Simulation, at_once
 
 from .fleet import settings
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 
-class DirectLink:
-    """A hub in the same process."""
-
-    def __init__(self, hub: Hub) -> None:
-        self.join, self.news, self.weights = hub.join, hub.news, hub.weights
-        self.deliver, self.report = hub.deliver, hub.report
-
-    async def fetch(self, published: Published) -> bytes:
-        return bytes(published.data)
-
-
-async def at_once(work: Callable[[], Any]) -> Any:
-    """Computing takes no virtual time."""
-    return work()
-
-
 def run_fleet(
     config: Config, path: Path, *, during: Callable[[AsyncTraining], Awaitable[None]] | None = None, workers: int = 1
 ) -> AsyncTraining:
     """A whole run in virtual time."""
-
-    async def main() -> AsyncTraining:
-        run = RunDirectory(path)
-        run.open(config)
-        training = AsyncTraining(config, run, clock=LoopClock(), compute=at_once)
-        hub = training.open()
-        fleet = [
-            FleetWorker(
-                config,
-                DirectLink(hub),
-                FleetWorkerOptions(
-                    name=f"worker-{n}",
-                    spool=spool_path(path, f"worker-{n}"),
-                    num_devices=config.collect.num_devices,
-                    first_device=n * config.collect.num_devices,
-                ),
-                ticket=f"life-{hub.life.epoch}",
-            )
-            for n in range(workers)
-        ]
-        beside = [] if during is None else [during(training)]
-        await asyncio.gather(training.run(), *(worker.run() for worker in fleet), *beside)
-        training.journal.close()
+    run = RunDirectory(path)
+    run.open(config)
+    simulation = Simulation(config, run, num_workers=workers)
+    try:
+        simulation.run(during)
+    finally:
         run.close()
-        return training
-
-    return run_virtual(main())
+    return simulation.training
 
 
 def slow(**tables: dict[str, Any]) -> Config:
@@ -109,7 +74,7 @@ def test_a_run_that_ends_before_its_first_update_is_summed_up_as_of_its_end(tmp_
 
 
 def test_several_workers_share_a_run_and_no_evaluation_is_played_twice(tmp_path: Path) -> None:
-    config = slow(eval={"episodes": 6, "has_sampled": True})
+    config = slow(eval={"episodes": 6, "has_sampled": True}, collect={"num_devices": 6})
     training = run_fleet(config, tmp_path / "run", workers=3)
     assert len(training.hub.members) == 3
     assert len({row["updates"] for row in training.curve}) == len(training.curve)
@@ -162,7 +127,7 @@ def test_draining_keeps_everything_and_leaves_a_checkpoint(tmp_path: Path) -> No
 def test_with_a_lag_of_zero_every_device_makes_one_episode_a_version(tmp_path: Path) -> None:
     path = tmp_path / "run"
     training = run_fleet(slow(collect={"num_devices": 3, "max_policy_lag": 0}, train={"num_trajectories": 12}), path)
-    assert training.counters["dropped_stale"] == 0
+    assert training.loop.counters["dropped_stale"] == 0
     journal = Journal(path / JOURNAL)
     by_version: dict[int, int] = {}
     for _, _, versions, _ in journal.read():
@@ -178,7 +143,7 @@ def test_what_is_older_than_the_bound_is_dropped_and_counted(tmp_path: Path) -> 
     bound = {"num_devices": 8, "max_policy_lag": 1, "swap_weights_at": "episode"}
     eager = {"new_steps_per_update": 1.0, "publish_every_updates": 1}
     training = run_fleet(slow(collect=bound, learner=eager, train={"num_trajectories": 12}), tmp_path / "run")
-    assert training.counters["dropped_stale"] > 0
+    assert training.loop.counters["dropped_stale"] > 0
     assert training.learner.num_received >= 12
     sound(tmp_path / "run")
 
@@ -220,3 +185,45 @@ def test_an_audit_finds_what_is_lost_damaged_and_unpublished(tmp_path: Path) -> 
     assert found.lost >= 2
     assert found.unpublished_versions == 1
     assert not found.is_sound
+
+
+def test_what_both_checkpoints_have_learned_from_is_let_go_and_still_recognised(tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    config = slow(train={"num_trajectories": 32})
+    training = run_fleet(config, path)
+    found = sound(path)
+    positions = sorted(training._saved.values())
+    assert found.let_go == positions[0] > 8
+    assert positions[-1] >= 32
+    assert found.stored >= 32
+    journal = Journal(path / JOURNAL)
+    kept = [position for position, _ in journal.after(0)]
+    assert kept == list(range(positions[0] + 1, found.stored + 1))
+    journal.close()
+    # The newest checkpoint may be damaged: what the one before it has not learned from must still be there.
+    (sorted((path / "checkpoints").glob("[0-9]*"))[-1] / "weights.safetensors").write_bytes(b"")
+    again = run_fleet(slow(train={"num_trajectories": 33}), path)
+    assert again.learner.num_received >= 33
+    assert sound(path).stored >= 33
+
+
+def test_a_checkpoint_that_cannot_be_written_is_told_and_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "run"
+    failures = iter([OSError(28, "No space left on device")] * 2)
+    save = run_state.save_checkpoint
+
+    def saving(*args: Any) -> Any:
+        if (error := next(failures, None)) is not None:
+            raise error
+        return save(*args)
+
+    monkeypatch.setattr(run_state, "save_checkpoint", saving)
+    training = run_fleet(slow(train={"num_trajectories": 24}), path)
+    assert training.loop.counters["checkpoint_failures"] == 2
+    told = [row for row in lines(path, "events") if row["event"] == "checkpoint not written"]
+    assert len(told) == 2
+    assert "No space left" in told[0]["reason"]
+    assert list((path / "checkpoints").glob("[0-9]*"))
+    sound(path)

@@ -36,16 +36,6 @@ LARGE = 10 * 2**20
 FAULTS: tuple[Fault, ...] = ("well", "lost request", "lost answer", "twice", "restart", "restart after")
 
 
-@pytest.fixture
-def learner(tmp_path: Path) -> Learner:
-    return Learner(tmp_path)
-
-
-@pytest.fixture
-def spool(tmp_path: Path) -> TightSpool:
-    return TightSpool(tmp_path / "spool.sqlite", max_bytes=LARGE)
-
-
 # ---- patience
 
 

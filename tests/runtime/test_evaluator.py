@@ -12,7 +12,8 @@ from distrl.core.clock import LoopClock, run_virtual
 from distrl.core.types import Outcome, Trajectory
 from distrl.runtime.evaluation import Report
 from distrl.runtime.evaluator import REORDER_S, evaluate_on_fleet
-from distrl.runtime.hub import Hub, News, Order
+from distrl.runtime.hub import Hub, Known, News
+from distrl.runtime.orders import Order
 from distrl.runtime.wire import encode
 
 from .fleet import task
@@ -20,24 +21,31 @@ from .hubs import Learner, evaluated, running
 
 TASKS = [task(f"t{n}", template=template) for n, template in enumerate(["easy", "easy", "hard", "hard"])]
 PLAY_S = 5.0
+Play = Callable[[Order, int], list[Outcome] | None]
 
 
 class Players:
-    """A worker that plays every order as `play` says: what comes of the n-th attempt at it, nothing if it is lost."""
+    """A worker that plays every order as `play` says: what comes of the n-th attempt at it.
 
-    def __init__(self, hub: Hub, play: Callable[[Order, int], list[Outcome]], *, name: str = "w") -> None:
+    If nothing comes of it the worker has it for ever; if it is None then it is lost.
+    """
+
+    def __init__(self, hub: Hub, play: Play, *, name: str = "w") -> None:
         self._hub = hub
         self._play = play
         self._name = name
         self.attempts: Counter[str] = Counter()
         self.orders: list[Order] = []
+        self._held: set[str] = set()
 
     async def run(self) -> None:
         await self._hub.join(self._name, "t", "here", 4)
         while True:
-            news = await self._hub.news(self._name, "t", 99, {})
+            known = Known(version=99, is_collecting=True, orders=frozenset(self._held))
+            news = await self._hub.news(self._name, "t", known, {})
             assert isinstance(news, News)
             self.orders += news.orders
+            self._held |= {order.id for order in news.orders}
             if news.orders:
                 await asyncio.sleep(PLAY_S)
             for order in news.orders:
@@ -45,7 +53,10 @@ class Players:
 
     async def _deliver(self, order: Order) -> None:
         self.attempts[order.id] += 1
-        for n, outcome in enumerate(self._play(order, self.attempts[order.id])):
+        outcomes = self._play(order, self.attempts[order.id])
+        if outcomes != []:
+            self._held.remove(order.id)
+        for n, outcome in enumerate(outcomes or []):
             played: Trajectory = evaluated(order.id, f"{self._name}-{order.id}-{self.attempts[order.id]}-{n}", outcome)
             data = encode(Trajectory(**{**_fields(played), "task": order.task}))
             await self._hub.report(self._name, "t", data)
@@ -71,9 +82,7 @@ def hub(tmp_path: Path) -> Hub:
     return Learner(tmp_path).begin()
 
 
-def on_fleet(
-    hub: Hub, play: Callable[[Order, int], list[Outcome]], *, has_sampled: bool = False
-) -> tuple[float, list[Report], Players]:
+def on_fleet(hub: Hub, play: Play, *, has_sampled: bool = False) -> tuple[float, list[Report], Players]:
     async def run() -> tuple[float, list[Report], Players]:
         players = Players(hub, play)
         async with running(players.run()):
@@ -129,6 +138,16 @@ def test_an_aborted_attempt_at_what_is_finished_changes_nothing(hub: Hub) -> Non
     _, (report,), players = on_fleet(hub, play)
     assert (report.episodes, report.success) == (4, 1.0)
     assert set(players.attempts.values()) == {1}
+
+
+def test_an_order_that_its_worker_has_lost_is_played_again_without_delay(hub: Hub) -> None:
+    def play(order: Order, attempt: int) -> list[Outcome] | None:
+        return None if order.id == "e-greedy-2" and attempt <= 2 else [Outcome.SUCCEEDED]
+
+    seconds, (report,), players = on_fleet(hub, play)
+    assert (report.episodes, report.success) == (4, 1.0)
+    assert players.attempts == {"e-greedy-0": 1, "e-greedy-1": 1, "e-greedy-2": 3, "e-greedy-3": 1}
+    assert seconds < 5 * PLAY_S
 
 
 def test_an_order_that_never_comes_back_is_ordered_again_after_a_while(hub: Hub) -> None:

@@ -12,6 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from distrl.core.clock import run_virtual
+from distrl.core.types import Trajectory
+from distrl.devices.pool import PoolError
 from distrl.runtime.curriculum import Assignment, Curriculum
 from distrl.runtime.fleet import (
     FleetTasks,
@@ -19,14 +21,13 @@ from distrl.runtime.fleet import (
 from distrl.runtime.hub import News, Order
 from distrl.runtime.spool import Spool
 
-from .fleet import plain_trajectory, tasks
+from .fleet import CountingPolicy, FakeEnvironment, make_worker, plain_trajectory, raises, tasks
 from .hubs import (
     IDENTITY,
     Fault,
     FlakyLink,
     Learner,
     Listener,
-    TightSpool,
     make_courier,
     order,
     running,
@@ -35,16 +36,6 @@ from .hubs import (
 
 LARGE = 10 * 2**20
 FAULTS: tuple[Fault, ...] = ("well", "lost request", "lost answer", "twice", "restart", "restart after")
-
-
-@pytest.fixture
-def learner(tmp_path: Path) -> Learner:
-    return Learner(tmp_path)
-
-
-@pytest.fixture
-def spool(tmp_path: Path) -> TightSpool:
-    return TightSpool(tmp_path / "spool.sqlite", max_bytes=LARGE)
 
 
 # ---- tasks
@@ -189,6 +180,32 @@ def test_tasks_are_drawn_by_the_success_that_the_learner_knows() -> None:
 
 
 # ---- together
+
+
+@pytest.mark.parametrize("num_working", [0, 1])
+def test_a_worker_ends_and_says_why_when_all_its_devices_fail_and_not_before(num_working: int) -> None:
+    environments = {name: FakeEnvironment(failing_resets=10**6) for name in ("a", "b")}
+    environments |= {f"works-{n}": FakeEnvironment(step_s=10.0) for n in range(num_working)}
+    sent: list[str] = []
+
+    async def send(trajectory: Trajectory) -> None:
+        sent.append(trajectory.device)
+
+    async def run() -> None:
+        given = make_tasks()
+        await given.hear(some_news(), 0)
+        worker = make_worker(environments, CountingPolicy(), send)
+        async with asyncio.timeout(10_000.0):
+            await worker.run(given)
+
+    if num_working:
+        with raises(TimeoutError):
+            run_virtual(run())
+        assert Counter(sent).keys() == {"works-0"}
+        assert len(sent) > 100
+    else:
+        with raises(PoolError, "all 2 devices of this worker failed 6 relaunches in a row (vanish 16)"):
+            run_virtual(run())
 
 
 @settings(max_examples=15, deadline=None)

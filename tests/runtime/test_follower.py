@@ -1,7 +1,6 @@
 """The follower: only whole and newer weights are acted with, and a hub that is away is waited for."""
 
 import asyncio
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,30 +15,14 @@ from distrl.runtime.hub import News, Published, Receipt
 
 from .fleet import tasks
 from .hubs import (
-    Fault,
     FlakyLink,
     Learner,
     Listener,
-    TightSpool,
     joined,
     order,
     orders,
     running,
 )
-
-LARGE = 10 * 2**20
-FAULTS: tuple[Fault, ...] = ("well", "lost request", "lost answer", "twice", "restart", "restart after")
-
-
-@pytest.fixture
-def learner(tmp_path: Path) -> Learner:
-    return Learner(tmp_path)
-
-
-@pytest.fixture
-def spool(tmp_path: Path) -> TightSpool:
-    return TightSpool(tmp_path / "spool.sqlite", max_bytes=LARGE)
-
 
 # ---- follower
 

@@ -13,12 +13,6 @@ from distrl.runtime.wire import encode
 
 from .hubs import Learner, deliver, evaluated, joined, later, news, order, orders, parcel, timed
 
-
-@pytest.fixture
-def learner(tmp_path: Path) -> Learner:
-    return Learner(tmp_path)
-
-
 # ---- deliveries
 
 

@@ -2,22 +2,32 @@
 
 import asyncio
 import hashlib
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from distrl.core.clock import LoopClock, run_virtual
-from distrl.runtime.hub import Receipt
+from distrl.runtime.fleet import Identity
+from distrl.runtime.hub import MISSED_VERSIONS, Hub, Receipt
 from distrl.runtime.safe_file import CannotWriteError
+from distrl.runtime.spool import Parcel
+from distrl.runtime.wire import encode
 
-from .hubs import Learner, deliver, joined, news, parcel, timed
-
-
-@pytest.fixture
-def learner(tmp_path: Path) -> Learner:
-    return Learner(tmp_path)
-
+from .fleet import plain_trajectory
+from .hubs import (
+    FlakyLink,
+    Learner,
+    Listener,
+    TightSpool,
+    deliver,
+    evaluated,
+    joined,
+    make_courier,
+    news,
+    parcel,
+    running,
+    timed,
+)
 
 # ---- members
 
@@ -102,6 +112,130 @@ def test_what_workers_measured_is_averaged_over_their_devices(learner: Learner) 
 
     # (1 * 0.2 + 3 * 0.8) / 4
     assert run_virtual(run()) == [{}, {"device_share": 0.65}]
+
+
+def test_who_has_not_measured_something_is_not_in_its_average(learner: Learner) -> None:
+    async def run() -> dict[str, float]:
+        hub = learner.begin()
+        await hub.publish(0, b"")
+        measured = {"a": {"device_share": 0.2, "judge_share": 0.5}, "b": {"device_share": 0.8}, "c": {}}
+        for worker, stats in measured.items():
+            await hub.join(worker, "t", "here", 2)
+            await hub.news(worker, "t", -1, stats)
+        await hub.join("has said nothing yet", "t", "here", 100)
+        return hub.fleet_means()
+
+    assert run_virtual(run()) == {"device_share": 0.5, "judge_share": 0.5}
+
+
+def test_who_joins_again_is_known_by_what_it_measured(learner: Learner) -> None:
+    async def run() -> dict[str, float]:
+        hub = await joined(learner)
+        await hub.publish(0, b"")
+        await hub.news("w", "t", -1, {"device_share": 0.5})
+        await hub.join("w", "t", "here:1", 2)
+        return hub.fleet_means()
+
+    assert run_virtual(run()) == {"device_share": 0.5}
+
+
+# ---- workers that take no new weights
+
+
+async def publish_and_deliver(hub: Hub, count: int, *, have: int | None) -> None:
+    """So many versions, each followed by a call for news and two deliveries of a worker that has `have`, or each."""
+    for _ in range(count):
+        version = hub.newest + 1
+        await hub.publish(version, b"weights")
+        await hub.news("w", "t", version if have is None else have, {})
+        for n in range(2):
+            await deliver(hub, f"t-{version}-{n}")
+            await hub.take(9, timeout_s=0.0)
+
+
+def stuck(version: int, newest: int) -> tuple[str, dict[str, Any]]:
+    return "weights not taken", {"worker": "w", "place": "here:1", "version": version, "newest": newest}
+
+
+def test_a_worker_that_delivers_and_takes_no_new_weights_is_told_of_once(learner: Learner) -> None:
+    async def run() -> list[int]:
+        hub = await joined(learner)
+        noted = []
+        await publish_and_deliver(hub, 3, have=None)
+        # It stays at version 2.
+        for count in (MISSED_VERSIONS - 1, 1, 100):
+            await publish_and_deliver(hub, count, have=2)
+            noted.append(hub.counters["weights_not_taken"])
+        # It takes the newest, and stays there.
+        have = hub.newest
+        for count in (MISSED_VERSIONS - 1, 1):
+            await publish_and_deliver(hub, count, have=have)
+            noted.append(hub.counters["weights_not_taken"])
+        return noted
+
+    assert run_virtual(run()) == [0, 1, 1, 1, 2]
+    last = 2 + MISSED_VERSIONS + 100
+    assert learner.events == [stuck(2, 2 + MISSED_VERSIONS), stuck(last, last + MISSED_VERSIONS)]
+
+
+def test_a_worker_that_takes_new_weights_or_delivers_nothing_is_not_told_of(learner: Learner) -> None:
+    async def run() -> int:
+        hub = await joined(learner)
+        await publish_and_deliver(hub, 3 * MISSED_VERSIONS, have=None)
+        for version in range(hub.newest + 1, hub.newest + 100):
+            await hub.publish(version, b"weights")
+        for n in range(2 * MISSED_VERSIONS):  # what it had spooled while it was out of reach, all at once
+            await deliver(hub, f"spooled-{n}")
+            await hub.take(9, timeout_s=0.0)
+        return hub.counters["weights_not_taken"]
+
+    assert run_virtual(run()) == 0
+    assert learner.events == []
+
+
+# ---- runs
+
+
+def hub_of(learner: Learner, run: str) -> Hub:
+    """A hub of a run with a name; the learner's link leads to it."""
+    life = learner.journal.begin_epoch()
+    learner.lives.append(Hub(learner.journal, life, clock=LoopClock(), max_waiting=4, run=run))
+    return learner.lives[-1]
+
+
+def test_what_was_made_for_another_run_is_refused_and_not_kept(learner: Learner) -> None:
+    async def run() -> tuple[list[Receipt], Receipt]:
+        hub = hub_of(learner, "this")
+        await hub.join("w", "t", "here:1", 2)
+        runs = {"a": "this", "b": "that", "c": ""}
+        receipts = await hub.deliver("w", "t", [encode(plain_trajectory(n), run=r) for n, r in runs.items()])
+        return receipts, await hub.report("w", "t", encode(evaluated("e-0", "x"), run="that"))
+
+    receipts, report = run_virtual(run())
+    assert [receipt.kind for receipt in receipts] == ["accepted", "refused", "refused"]
+    assert "made for run 'that', and this is run 'this'" in receipts[1].reason
+    assert report.kind == "refused"
+    assert learner.journalled() == ["a"]
+
+
+def test_a_worker_delivers_what_it_makes_for_a_run_and_sets_aside_what_its_spool_has_of_another(
+    learner: Learner, spool: TightSpool
+) -> None:
+    identity, link = Identity("w", "t", "here:1", 2), FlakyLink(learner)
+    courier = make_courier(link, spool, identity)
+
+    async def run() -> None:
+        hub = hub_of(learner, "this")
+        await hub.publish(0, b"weights")
+        spool.put(Parcel(id="old", data=encode(plain_trajectory("old"), run="that")), version=0)
+        async with running(Listener(link, identity).follower.run(), courier.run()):
+            await asyncio.sleep(1.0)
+            await courier.send(plain_trajectory("new"))
+            await courier.flush()
+
+    run_virtual(run())
+    assert learner.journalled() == spool.acknowledged() == ["new"]
+    assert spool.counter("refused") == 1
 
 
 # ---- versions

@@ -386,3 +386,18 @@ def test_what_was_accepted_survives_every_kill_exactly_once(tmp_path: Path) -> N
         assert len(kept) - len(told) <= 3 * (life + 1), "at most the batch that was just accepted is not told of"
         journal.close()
     assert_is_sound(path)
+
+
+def test_what_is_let_go_is_still_recognised_and_takes_no_room(journal: Journal) -> None:
+    sent = [entry(f"t{n}", size=50_000) for n in range(1, 41)]
+    journal.accept(sent, epoch=1)
+    journal.let_go(30)
+    assert [position for position, _ in journal.after(0)] == list(range(31, 41))
+    assert [(position, len(data)) for position, _, _, data in journal.read()][:31] == [
+        *((n, 0) for n in range(1, 31)),
+        (31, 50_000),
+    ]
+    assert journal.accept(sent[:1], epoch=1) == [None], "it was there, whatever is left of it"
+    journal.accept([entry(f"later{n}", size=50_000) for n in range(29)], epoch=1)
+    journal._database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    assert journal._file.path.stat().st_size < 42 * 52_000

@@ -1,14 +1,23 @@
 """The learner: what it keeps, when it learns, what it samples and what it refuses."""
 
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
 import numpy as np
 import pytest
 import torch
 
 from distrl.algorithms import Sampling
+from distrl.core.errors import UserError
 from distrl.core.types import Outcome
-from distrl.runtime.learner import MAX_BAD_UPDATES, DivergedError
+from distrl.policies.tiny.policy import TinyPolicy
+from distrl.runtime.learner import MAX_BAD_UPDATES, DivergedError, Learner
+from distrl.runtime.run_directory import MAX_BAD_BATCHES, RunDirectory
+from distrl.runtime.tensors import unpack_tensors
 
-from .fleet import plain_trajectory
+from .fleet import plain_trajectory, real_trajectories
 from .learners import BrokenGradient, FakeAlgorithm, are_equal, filled, make_learner, weights_of
 
 COMPLAINTS = {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
@@ -213,3 +222,122 @@ def test_a_good_update_forgives_the_bad_ones_before_it() -> None:
         algorithm.factor = 1.0
         learner.update()
     assert learner.num_bad_updates == 18
+
+
+# ---- what is kept of what was refused
+
+
+def that_keeps(learner: Learner, run: RunDirectory) -> Learner:
+    """The same learner, as a run makes it."""
+    return Learner(
+        learner.policy,
+        learner.algorithm,
+        learner.replay,
+        learner._curriculum,
+        learner.options,
+        on_bad_batch=run.keep_bad_batch,
+    )
+
+
+def with_poison(tmp_path: Path) -> tuple[Learner, RunDirectory, FakeAlgorithm]:
+    """A learner whose replay has one trajectory with a probability that is not a number, and two without."""
+
+    class Importance(FakeAlgorithm):
+        def loss(self, batch: Any, evaluation: Any) -> Any:
+            _, metrics = super().loss(batch, evaluation)
+            return (evaluation.log_prob_bt - batch.behaviour_log_prob_bt).sum(), metrics
+
+    algorithm, run = Importance(), RunDirectory(tmp_path)
+    learner = that_keeps(make_learner(algorithm, batch_trajectories=12), run)
+    for n in range(3):
+        trajectory = plain_trajectory(f"{n}", version=5 + n)
+        if n == 1:
+            bad = msgspec.structs.replace(trajectory.steps[0].decision, log_prob=float("nan"))
+            steps = (msgspec.structs.replace(trajectory.steps[0], decision=bad), *trajectory.steps[1:])
+            trajectory = msgspec.structs.replace(trajectory, steps=steps)
+        learner.receive(trajectory)
+    return learner, run, algorithm
+
+
+def test_a_batch_that_was_refused_is_kept_with_ids_versions_and_tensors(tmp_path: Path) -> None:
+    learner, run, algorithm = with_poison(tmp_path)
+    learner.update()
+    assert (learner.num_bad_updates, learner.policy.version) == (1, 0)
+    facts = json.loads((tmp_path / "bad_batches" / "update-000000001.json").read_text())
+    assert facts["not_finite"] == ["behaviour_log_prob_bt"]
+    assert set(facts["ids"]) == {"0", "1", "2"}
+    assert [5 + int(name) for name in facts["ids"]] == [version for (version,) in facts["versions"]]
+    assert "the loss is nan" in facts["reason"]
+    tensors = unpack_tensors((tmp_path / "bad_batches" / "update-000000001.safetensors").read_bytes())
+    (batch,) = algorithm.batches
+    assert torch.equal(tensors["behaviour_log_prob_bt"].isnan(), batch.behaviour_log_prob_bt.isnan())
+    assert torch.equal(tensors["mask_bt"], batch.mask_bt)
+    rows = tensors["behaviour_log_prob_bt"].isnan().any(dim=1).tolist()
+    assert [name == "1" for name in facts["ids"]] == rows, "which trajectory it is, the row says"
+    (event,) = run.read("events")
+    assert event["event"] == "update refused"
+    assert event["num_bad_updates"] == 1
+    assert event["batch"].endswith("bad_batches/update-000000001.json")
+
+
+def test_three_bad_batches_of_a_run_are_kept_over_all_its_lives_and_the_end_names_one(tmp_path: Path) -> None:
+    run = RunDirectory(tmp_path)
+    algorithm = FakeAlgorithm()
+    algorithm.factor = float("nan")
+    learner = that_keeps(make_learner(algorithm), run)
+    for trajectory in real_trajectories()[:8]:
+        learner.receive(trajectory)
+    for _ in range(2):
+        learner.update()
+    restarted = that_keeps(learner, RunDirectory(tmp_path))
+    restarted.restore(learner.plain_state(), learner.optimiser_tensors())
+    for _ in range(MAX_BAD_UPDATES - 3):
+        restarted.update()
+    with pytest.raises(DivergedError, match=r"kept in .*bad_batches/update-000000003\.json"):
+        restarted.update()
+    names = sorted(path.name for path in (tmp_path / "bad_batches").iterdir())
+    expected = [f"update-{n:09d}.{kind}" for n in (1, 2, 3) for kind in ("json", "safetensors")]
+    assert names == expected
+    assert MAX_BAD_BATCHES == 3
+    assert [bool(event["batch"]) for event in run.read("events")] == [True] * 3 + [False] * 7
+
+
+def test_a_bad_batch_that_cannot_be_kept_is_no_reason_to_stop(tmp_path: Path) -> None:
+    learner, run, _ = with_poison(tmp_path)
+    (tmp_path / "bad_batches").write_text("a file, where a directory has to be")
+    learner.update()
+    assert learner.num_bad_updates == 1
+    (event,) = run.read("events")
+    assert event["batch"] == ""
+
+
+def test_a_priority_that_is_not_finite_refuses_the_update_too(tmp_path: Path) -> None:
+    algorithm = FakeAlgorithm(Sampling(is_prioritised=True))
+    learner = filled(algorithm)
+    before = weights_of(learner)
+    algorithm.next_priorities = [1.0, float("nan")]
+    learner.update()
+    assert learner.num_bad_updates == 1
+    assert are_equal(weights_of(learner), before)
+    algorithm.next_priorities = []
+    learner.update()
+    assert not are_equal(weights_of(learner), before)
+
+
+def test_weights_that_are_not_finite_end_the_run_before_they_are_a_version() -> None:
+    learner = filled(FakeAlgorithm(), publish_every_updates=1)
+    learner.update()
+    assert learner.policy.version == 1
+    # Loss and gradient are finite; what the optimiser remembers is not.
+    next(iter(learner.optimiser.state.values()))["exp_avg"].fill_(float("inf"))
+    with pytest.raises(DivergedError, match="update 2 made weights that are not finite"):
+        learner.update()
+    assert learner.policy.version == 1
+
+
+def test_nobody_starts_from_weights_that_are_not_finite() -> None:
+    policy = TinyPolicy("text", seed=7)
+    with torch.no_grad():
+        policy.parameters()[0].view(-1)[0] = float("inf")
+    with pytest.raises(UserError, match="not all finite"):
+        make_learner(FakeAlgorithm(), policy=policy)

@@ -21,6 +21,7 @@ from distrl.runtime import wire
 from distrl.runtime.wire import DIGEST_BYTES, LARGEST_NUMBER, MAX_BODY_BYTES, MAX_STEPS, WireError, decode, encode
 
 from ..replay.episodes import episode, screen
+from .pictures import with_pictures
 from .trajectories import trajectories
 
 POISON = [math.nan, math.inf, -math.inf, 1e300, -10 * LARGEST_NUMBER]
@@ -81,7 +82,7 @@ def little_memory() -> Iterator[None]:
 
 
 @unhurried
-@given(trajectories())
+@given(trajectories().map(with_pictures))
 def test_what_was_encoded_comes_back_and_every_screen_travels_once(trajectory: Trajectory) -> None:
     whole = decode(encode(trajectory))
     assert whole == trajectory
@@ -125,6 +126,17 @@ def test_raw_screens_are_compressed_and_files_travel_as_they_are() -> None:
     sent = parcel_of(episode(screens=[png, raw]))["screens"]
     assert sent[0]["data"] == file
     assert len(sent[1]["data"]) < 50
+
+
+def test_what_was_made_for_another_run_is_refused_and_whoever_does_not_ask_may_read_it() -> None:
+    data = encode(SMALL, run="this")
+    assert decode(data, run="this") == decode(data) == SMALL
+    with pytest.raises(WireError, match="made for run 'this', and this is run 'that'"):
+        decode(data, run="that")
+    with pytest.raises(WireError, match="made for run ''"):
+        decode(encode(SMALL), run="that")
+    with pytest.raises(WireError, match="run"):
+        decode(altered(run="x" * 201))
 
 
 def test_the_same_trajectory_is_always_the_same_bytes() -> None:

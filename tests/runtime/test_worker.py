@@ -58,7 +58,7 @@ def test_a_batch_waits_for_others_no_longer_than_configured() -> None:
         async def ask(after_s: float) -> None:
             await asyncio.sleep(after_s)
             situation = Situation(task=task(), steps=(), observation=screen_number(0))
-            await batcher.decide(situation, Random(0), FakeWeights())
+            await batcher.decide(situation, Random(0), FakeWeights)
 
         await asyncio.gather(ask(1.0), ask(1.0 + delay_s))
         return [len(batch) for batch in policy.batches]
@@ -257,3 +257,13 @@ def test_the_first_screen_is_that_of_the_task() -> None:
     work({"d": make_environment(config, make_sim_device(config))}, Looking(), FixedTasks([chosen]))
     assert shown[0].activity == "launcher/home"
     assert len(shown) == chosen.max_steps
+
+
+def test_a_batch_that_is_charged_for_keeps_the_next_one_waiting() -> None:
+    policy = CountingPolicy()
+    environments = {f"d{n}": FakeEnvironment() for n in range(6)}
+    source = FixedTasks(tasks(6, max_steps=1))
+    _, _, seconds = work(environments, policy, source, max_batch=4, max_wait_s=0.5, batch_s=2.0, decision_s=1.0)
+    # Four at once: 2 s + 4 x 1 s. The other two wait for them: 2 s + 2 x 1 s.
+    assert [len(batch) for batch in policy.batches] == [4, 2]
+    assert seconds == pytest.approx(10.0)
