@@ -27,7 +27,7 @@ Tables = dict[str, dict[str, Any]]
 SCARCE: Tables = {
     "phone": {"latency": "emulator"},
     "collect": {"swap_weights_at": "episode", "num_devices": 32},
-    "learner": {"batch_trajectories": 8, "new_steps_per_update": 6.0, "publish_every_updates": 8},
+    "learner": {"new_steps_per_update": 12.0, "publish_every_updates": 4},
     "train": {"num_trajectories": 770},
     "eval": {"every_trajectories": 257},
 }

@@ -49,7 +49,7 @@ class ARide:
         weight_first: bool = False
         """Whether delta_t of V_ret(s_t) is weighted by min(1, rho_t) too; the paper does not. See `retrace_values`."""
         rho_max: Positive = 1.0
-        entropy_weight: NonNegative = 0.05
+        entropy_weight: NonNegative = 0.01
         invalid_weight: NonNegative = 0.1
         filter_quantile: Share = 0.25
         """Share of the worst trajectories that do not count for the policy; 0.9 is the top tenth of the release."""

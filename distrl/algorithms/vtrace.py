@@ -28,7 +28,7 @@ class VTrace:
         lambda_: Share = msgspec.field(default=1.0, name="lambda")
         rho_clip: Positive = 1.0
         c_clip: Positive = 1.0
-        entropy_weight: NonNegative = 0.05
+        entropy_weight: NonNegative = 0.01
         value_weight: NonNegative = 0.5
         normalise_advantages: bool = True
         negative_scale: NonNegative = 0.5

@@ -33,19 +33,23 @@ class AlgorithmConfig(Section):
 class LearnerConfig(Section):
     """The optimiser and how much data an update gets."""
 
-    learning_rate: float = Field(default=3e-4, gt=0, le=1, description="step size of Adam")
+    learning_rate: float = Field(default=5e-4, gt=0, le=1, description="step size of Adam")
     max_gradient_norm: float = Field(default=1.0, gt=0, description="longest gradient")
-    batch_trajectories: int = Field(default=16, ge=1, le=4096, description="trajectories in an update")
+    batch_trajectories: int = Field(default=8, ge=1, le=4096, description="trajectories in an update")
     fresh_share: float = Field(default=0.0, ge=0, le=1, description="share of each batch taken from the newest ones")
     new_steps_per_update: float = Field(default=24.0, gt=0, description="steps that have to arrive for each update")
     warmup_trajectories: int = Field(default=128, ge=1, description="trajectories collected before the first update")
     publish_every_updates: int = Field(default=2, ge=1, description="updates from one published version to the next")
+    imitated_successes: int = Field(
+        default=24, ge=0, le=4096, description="solved trajectories that every update imitates, of all templates alike"
+    )
+    imitation_weight: float = Field(default=1.0, ge=0, description="what imitating them is worth")
 
 
 class ReplayConfig(Section):
     """What is kept to learn from."""
 
-    capacity_steps: int = Field(default=10_000, ge=100, description="steps kept; the oldest trajectories go first")
+    capacity_steps: int = Field(default=30_000, ge=100, description="steps kept; the oldest trajectories go first")
 
 
 class CollectConfig(Section):

@@ -10,7 +10,7 @@ and its batch is handed to `on_bad_batch`; weights that are not finite end the r
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import msgspec
 import numpy as np
@@ -20,8 +20,10 @@ from torch import Tensor, nn
 from distrl.algorithms import Algorithm, Batch, Evaluation
 from distrl.core.errors import DistrlError, UserError
 from distrl.core.interfaces import Replay
+from distrl.core.seeds import derive_random
 from distrl.core.types import Invalid, Outcome, Trajectory
 from distrl.runtime.curriculum import Curriculum
+from distrl.runtime.successes import Successes
 from distrl.runtime.tensors import pack_tensors
 
 OnBadBatch = Callable[[Mapping[str, Any], bytes], str]
@@ -87,6 +89,9 @@ class LearnerOptions(msgspec.Struct, frozen=True, kw_only=True):
     new_steps_per_update: float = 64.0
     warmup_trajectories: int = 128
     publish_every_updates: int = 4
+    imitated_successes: int = 0
+    """Solved trajectories that each update imitates beside what the algorithm does."""
+    imitation_weight: float = 0.0
 
 
 class _Kept(msgspec.Struct, frozen=True, kw_only=True):
@@ -125,6 +130,7 @@ class Learner:
         self._bad_batch = ""
         self._kept: dict[str, _Kept] = {}
         self._groups: dict[str, list[bool]] = {}
+        self._successes = Successes()
         self.num_received = 0
         self.num_untrainable = 0
         self.num_updates = 0
@@ -151,7 +157,9 @@ class Learner:
         gone = self.replay.add(trajectory, self._highest_priority * surprise)
         self._kept[trajectory.id] = self._keep(trajectory)
         for trajectory_id in gone:
-            group = self._kept.pop(trajectory_id).group
+            lost = self._kept.pop(trajectory_id)
+            self._successes.remove(trajectory_id, lost.template)
+            group = lost.group
             if group and all(kept.group != group for kept in self._kept.values()):
                 del self._groups[group]
         if self.num_received > self.options.warmup_trajectories:
@@ -160,6 +168,8 @@ class Learner:
     def _keep(self, trajectory: Trajectory) -> _Kept:
         if trajectory.group:
             self._groups.setdefault(trajectory.group, []).append(trajectory.outcome is Outcome.SUCCEEDED)
+        if trajectory.outcome is Outcome.SUCCEEDED:
+            self._successes.add(trajectory.id, trajectory.task.template)
         steps = trajectory.steps
         return _Kept(
             prepared=self.policy.prepare(trajectory),
@@ -221,6 +231,8 @@ class Learner:
         ids, weights = self._sample()
         batch, evaluation = self.evaluate(ids, weights)
         loss, metrics = self.algorithm.loss(batch, evaluation)
+        own_loss = self._own_loss()
+        loss = loss + self.options.imitation_weight * own_loss
         self.optimiser.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         norm = nn.utils.clip_grad_norm_(self.policy.parameters(), self.options.max_gradient_norm)
@@ -235,7 +247,20 @@ class Learner:
             self._reprioritise(ids, base)
             if self.num_updates % self.options.publish_every_updates == 0:
                 self.policy.version += 1
-        return {"loss": float(loss.detach()), "gradient_norm": float(norm)} | {k: float(v) for k, v in metrics.items()}
+        numbers = {"loss": loss.detach(), "gradient_norm": norm, "imitation_loss": own_loss.detach(), **metrics}
+        return {name: float(number) for name, number in numbers.items()}
+
+    def _own_loss(self) -> Tensor:
+        """Minus the log-probability of one's own solved trajectories; what is good once shall not be forgotten."""
+        if not self.options.imitation_weight:
+            return torch.zeros(())
+        ids = self._successes.draw(self.options.imitated_successes, derive_random(self.num_updates, "successes"))
+        if not ids:
+            return torch.zeros(())
+        kept = [self._kept[trajectory_id] for trajectory_id in ids]
+        moments = [moment for k in kept for moment in k.prepared.moments[:-1]]
+        said = self.policy.judge(moments, np.concatenate([k.prepared.choices for k in kept]))
+        return -cast("Tensor", said.log_prob).mean()
 
     def _refuse(self, reason: str, ids: Sequence[str], batch: Batch, evaluation: Evaluation) -> None:
         """Forget a bad update, but not what it was made of; too many in a row end the run."""

@@ -44,7 +44,13 @@ PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
                     "normalise_advantages": False,
                 },
             },
-            "learner": {"learning_rate": 1e-4, "max_gradient_norm": 0.01},
+            "learner": {
+                "learning_rate": 1e-4,
+                "max_gradient_norm": 0.01,
+                "batch_trajectories": 16,
+                "imitated_successes": 0,
+                "imitation_weight": 0.0,
+            },
             "replay": {"capacity_steps": 10_000},
         },
     }

@@ -393,10 +393,7 @@ def test_what_is_let_go_is_still_recognised_and_takes_no_room(journal: Journal) 
     journal.accept(sent, epoch=1)
     journal.let_go(30)
     assert [position for position, _ in journal.after(0)] == list(range(31, 41))
-    assert [(position, len(data)) for position, _, _, data in journal.read()][:31] == [
-        *((n, 0) for n in range(1, 31)),
-        (31, 50_000),
-    ]
+    assert ids_in(journal) == [e.id for e in sent]
     assert journal.accept(sent[:1], epoch=1) == [None], "it was there, whatever is left of it"
     journal.accept([entry(f"later{n}", size=50_000) for n in range(29)], epoch=1)
     journal._database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
