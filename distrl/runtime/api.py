@@ -17,7 +17,7 @@ from distrl.core.config import Config, config_of, load_config
 from distrl.core.errors import UnknownNameError, UserError
 from distrl.core.types import Trajectory
 from distrl.policies.tiny.policy import Mode, TinyPolicy
-from distrl.runtime.asynchronous import check_asynchronous
+from distrl.runtime.asynchronous import JOURNAL, check_asynchronous
 from distrl.runtime.build import KNOWN_NAMES
 from distrl.runtime.evaluation import Report, choose_episodes, summarise
 from distrl.runtime.players import Player, make_player, play_tasks
@@ -53,6 +53,10 @@ class ReadyTraining:
             self._runner = Simulation(config, self._run, listener=listener, num_workers=num_workers)
             self._training: RunState = self._runner.training
         else:
+            if run_dir is not None and (run_dir / JOURNAL).exists():
+                raise UserError(
+                    f"{run_dir} holds an asynchronous run, whose journal only --runtime local can go on with"
+                )
             self._runner = self._training = Training(config, self._run, listener=listener)
         self._start = _copy_of(self._training.policy)
         if self._run is not None:

@@ -7,6 +7,7 @@ When what happens is said in learner_loop.py; this is who learns there, and what
 """
 
 import asyncio
+import contextlib
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
@@ -110,9 +111,9 @@ class AsyncTraining(RunState):
         began_s, before_s = self._clock.now(), self._trained_s
         saved_s = told_s = began_s
         await self.publish()
-        if not self.curve:
-            self._begin_evaluation()
         while not self._is_over():
+            if self._is_first_evaluation_due():
+                self._begin_evaluation()
             await self.loop.turn()
             now_s = self._clock.now()
             self._trained_s = before_s + now_s - began_s
@@ -173,6 +174,8 @@ class AsyncTraining(RunState):
     async def drain(self) -> None:
         """End soon: what has arrived is safe, a checkpoint is made."""
         self._is_draining = True
+        if self._evaluation is not None:
+            self._evaluation.cancel()
         await self.hub.wake()
 
     async def _finish(self) -> None:
@@ -180,18 +183,27 @@ class AsyncTraining(RunState):
         if not self._is_draining:
             await self.hub.stop_collecting()
             await self.publish()
-            if self._evaluation is not None:
-                await self._evaluation
-            if self.curve[-1]["trajectories"] != self.learner.num_received:
+            await self._end_of_evaluation()
+            is_measured = bool(self.curve) and self.curve[-1]["trajectories"] == self.learner.num_received
+            if not (is_measured or self._is_draining or self.hub.newest < 0):
                 self._begin_evaluation()
-                assert self._evaluation is not None
-                await self._evaluation
+                await self._end_of_evaluation()
         elif self._evaluation is not None:
             self._evaluation.cancel()
         try:
             await self._compute(self._checkpoint)
         finally:
             await self.hub.end()
+
+    async def _end_of_evaluation(self) -> None:
+        """Wait for it, unless the run is drained meanwhile."""
+        if self._evaluation is None:
+            return
+        try:
+            await self._evaluation
+        except asyncio.CancelledError:
+            if not self._is_draining:
+                raise
 
     async def _save(self) -> bool:
         """A checkpoint; False if there is no room for it, which is no reason to stop learning."""
@@ -210,16 +222,24 @@ class AsyncTraining(RunState):
         self._saved[number] = position
         self._saved = {n: self._saved[n] for n in sorted(self._saved)[-KEPT:]}
         if len(self._saved) == KEPT:
-            self.journal.let_go(min(self._saved.values()))
+            with contextlib.suppress(CannotWriteError):  # the next one makes up for it
+                self.journal.let_go(min(self._saved.values()))
 
     # ---- when is what due
 
     def _is_over(self) -> bool:
         return self._is_draining or self.learner.num_received >= self.config.train.num_trajectories or self._is_late()
 
+    def _is_first_evaluation_due(self) -> bool:
+        """As soon as there is something to evaluate: a full disk may keep the first version back."""
+        return not self.curve and self._evaluation is None and self.hub.newest >= 0
+
     def _is_evaluation_due(self) -> bool:
-        if self._evaluation is not None and not self._evaluation.done():
-            return False
+        if self._evaluation is not None:
+            if not self._evaluation.done():
+                return False
+            if not self._evaluation.cancelled():
+                self._evaluation.result()  # what went wrong there is not to be lost
         done = self.curve[-1]["trajectories"] if self.curve else 0
         return self.learner.num_received - done >= self.config.eval.every_trajectories
 

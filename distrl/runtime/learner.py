@@ -92,6 +92,7 @@ class LearnerOptions(msgspec.Struct, frozen=True, kw_only=True):
     imitated_successes: int = 0
     """Solved trajectories that each update imitates beside what the algorithm does."""
     imitation_weight: float = 0.0
+    seed: int = 0
 
 
 class _Kept(msgspec.Struct, frozen=True, kw_only=True):
@@ -254,7 +255,9 @@ class Learner:
         """Minus the log-probability of one's own solved trajectories; what is good once shall not be forgotten."""
         if not self.options.imitation_weight:
             return torch.zeros(())
-        ids = self._successes.draw(self.options.imitated_successes, derive_random(self.num_updates, "successes"))
+        ids = self._successes.draw(
+            self.options.imitated_successes, derive_random(self.options.seed, "successes", self.num_updates)
+        )
         if not ids:
             return torch.zeros(())
         kept = [self._kept[trajectory_id] for trajectory_id in ids]

@@ -28,6 +28,8 @@ class LocalTraining:
         self, config: Config, run_dir: Path, listener: Listener, *, address: str | None = None, num_workers: int = 1
     ) -> None:
         check_asynchronous(config)
+        if address is None and num_workers == 0:
+            raise UserError("--workers 0 is for a cluster (--address): on this machine alone nobody would work")
         if has_costs(config):
             raise UserError("[simulation] is for --runtime serial: here devices and models take the time they take")
         self._config = config

@@ -224,7 +224,7 @@ class _Play:
         journal = Journal(IN_MEMORY)
         self._hub = Hub(journal, journal.begin_epoch(), clock=clock, max_waiting=MAX_WAITING)
         self._loop = LearnerLoop(self._hub, self, clock, max_policy_lag=fleet.max_policy_lag)
-        self._tasks = _Tasks(is_synchronous=fleet.max_policy_lag == 0)
+        self._tasks: list[_Tasks] = []
         self._workers: list[Worker] = []
         self._credit = 0.0
         self.version = 0
@@ -251,7 +251,8 @@ class _Play:
     async def publish(self) -> None:
         if self._hub.newest < self.version:
             await self._hub.publish(self.version, b"")
-            self._tasks.hear(self.version)
+            for tasks in self._tasks:
+                tasks.hear(self.version)
 
     # ---- the run
 
@@ -325,7 +326,7 @@ class _Play:
         worker = Worker(
             Pool({f"device-{n}": partial(_Played, fleet, clock, n) for n in numbers}, clock=clock),
             _Policy(),
-            weights=lambda assignment: _Weights(self.version),
+            weights=lambda assignment: _Weights(self._hub.newest),
             make_environment=_Environment,
             make_setup=lambda task: Setup(),
             send=courier.send,
@@ -334,4 +335,7 @@ class _Play:
             ),
         )
         self._workers.append(worker)
-        await asyncio.gather(courier.run(), worker.run(self._tasks))
+        tasks = _Tasks(is_synchronous=fleet.max_policy_lag == 0)
+        tasks.hear(self._hub.newest)
+        self._tasks.append(tasks)
+        await asyncio.gather(courier.run(), worker.run(tasks))

@@ -1,7 +1,7 @@
 """The driver of a run on Ray: a learner and workers in, progress out, until the learner has ended.
 
 It tells of progress, calls what died back to work, welcomes machines that join, and drains when asked to. A worker that
-fails is given another process a few times; when none is left on this machine the run is drained and the reason told.
+fails is given another process a few times; when none is left anywhere the run is drained and the reason told.
 """
 
 import logging
@@ -47,7 +47,7 @@ class Watch:
         self._working: dict[Any, Handle] = {}
         self._failures: Counter[Handle] = Counter()
         self._fatal: Exception | None = None
-        """Why nobody here works any more."""
+        """Why nobody works any more."""
         self._seen = 0
         self._looked_s = 0.0
         self._drain_until_s: float | None = None
@@ -70,6 +70,7 @@ class Watch:
                 else:
                     learning = self._learner.run.remote()
                     self._seen = 0
+                    self._drain_until_s = None  # the learner that was asked to is gone; its successor has to be asked
             if time.monotonic() - self._looked_s > LOOK_S:
                 self._looked_s = time.monotonic()
                 self._call(self._look_for_machines())
@@ -98,8 +99,10 @@ class Watch:
                 self._call([worker])
             elif isinstance(error, RayTaskError) and not isinstance(error, FencedError):
                 self._try_again(worker, error)
-            elif worker in self._here and not _has_left(error):
-                raise _reason(error) from error
+            elif not _has_left(error):
+                if worker in self._here:
+                    raise _reason(error) from error
+                _log.warning("a worker cannot be started on another machine: %s", error)
 
     def _try_again(self, worker: Handle, error: RayTaskError) -> None:
         """Out of memory, say, which has many names: a new process may help."""
@@ -109,7 +112,7 @@ class Watch:
             _log.warning("a worker failed and is started again: %s", reason)
             ray.kill(worker, no_restart=False)
             self._call([worker])
-        elif self._working or worker not in self._here:
+        elif self._working:
             _log.warning("a worker failed again and again; the run goes on without it: %s", reason)
         else:
             self._fatal = reason
@@ -130,7 +133,9 @@ class Watch:
             self._learner.drain.remote()
             self._drain_until_s = time.monotonic() + DRAIN_S
         if self._drain_until_s is not None and time.monotonic() > self._drain_until_s:
-            raise TimeoutError(f"the learner did not stop within {DRAIN_S:.0f} s; what it acknowledged is safe")
+            raise self._fatal or TimeoutError(
+                f"the learner did not stop within {DRAIN_S:.0f} s; what it acknowledged is safe"
+            )
 
 
 def _is_back(error: RayError) -> bool:

@@ -77,7 +77,7 @@ class RunState:
             freshness_tau_versions=sampling.freshness_tau_versions,
             rng=derive_random(config.seed, "replay"),
         )
-        options = LearnerOptions(**config.learner.model_dump())
+        options = LearnerOptions(**config.learner.model_dump(), seed=config.seed)
         keep = run.keep_bad_batch if run else lambda facts, tensors: ""
         self.learner = Learner(self.policy, self.algorithm, replay, self.curriculum, options, on_bad_batch=keep)
         self._listener = listener

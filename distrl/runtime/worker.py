@@ -101,7 +101,8 @@ class Batcher:
             try:
                 snapshot = request.weights()
             except Exception as error:  # as below
-                request.answer.set_exception(error)
+                if not request.answer.done():
+                    request.answer.set_exception(error)
                 continue
             snapshots[snapshot.version] = snapshot
             groups.setdefault((snapshot.version, request.rng is None), []).append(request)

@@ -16,6 +16,7 @@ from distrl.runtime.asynchronous import JOURNAL, AsyncTraining, limit_of
 from distrl.runtime.audit import Audit, audit_run
 from distrl.runtime.journal import Journal
 from distrl.runtime.run_directory import RunDirectory
+from distrl.runtime.safe_file import CannotWriteError
 from distrl.runtime.simulation import Simulation, at_once
 
 from .fleet import settings
@@ -227,3 +228,48 @@ def test_a_checkpoint_that_cannot_be_written_is_told_and_tried_again(
     assert "No space left" in told[0]["reason"]
     assert list((path / "checkpoints").glob("[0-9]*"))
     sound(path)
+
+
+def test_draining_during_the_last_evaluation_does_not_wait_for_it(tmp_path: Path) -> None:
+    drained_s: list[float] = []
+
+    async def stop_late(training: AsyncTraining) -> None:
+        while training.learner.num_received < 4 or len(training.curve) < 1:
+            await asyncio.sleep(1.0)
+        await asyncio.sleep(2.0)
+        drained_s.append(asyncio.get_running_loop().time())
+        await training.drain()
+
+    path = tmp_path / "run"
+    config = slow(train={"num_trajectories": 4}, eval={"episodes": 12, "every_trajectories": 100})
+    ended_s: list[float] = []
+
+    async def note_the_end(training: AsyncTraining) -> None:
+        await stop_late(training)
+        while not training.hub.is_over:
+            await asyncio.sleep(0.1)
+        ended_s.append(asyncio.get_running_loop().time())
+
+    training = run_fleet(config, path, during=note_the_end)
+    assert ended_s[0] - drained_s[0] < 1.0
+    assert len(training.curve) == 1
+    assert list((path / "checkpoints").glob("[0-9]*"))
+    sound(path)
+
+
+def test_a_first_version_that_cannot_be_written_down_delays_the_first_evaluation_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failures = iter([CannotWriteError("no room")] * 2)
+    note = Journal.note_version
+
+    def noting(self: Journal, *args: Any, **more: Any) -> None:
+        if (error := next(failures, None)) is not None:
+            raise error
+        note(self, *args, **more)
+
+    monkeypatch.setattr(Journal, "note_version", noting)
+    training = run_fleet(slow(), tmp_path / "run")
+    assert [row["event"] for row in lines(tmp_path / "run", "events")].count("version not published") == 2
+    assert training.curve[0]["trajectories"] == 0
+    sound(tmp_path / "run")

@@ -53,6 +53,14 @@ def test_a_barrier_costs_what_the_slowest_device_takes() -> None:
     tied = planned(steps=episode_lengths(8), max_policy_lag=0)
     assert tied.trajectories_per_min < 0.8 * free.trajectories_per_min
     assert tied.lag_max == 0
+    shared = planned(steps=episode_lengths(8), max_policy_lag=0, workers=4)
+    assert shared.trajectories_per_min == pytest.approx(tied.trajectories_per_min, rel=0.1)
+
+
+def test_nobody_acts_with_weights_that_are_still_being_made() -> None:
+    made = planned(devices=1, update_s=30.0, new_steps_per_update=8.0, publish_every_updates=1)
+    # An episode takes longer than an update, so each is made with the version before the one that it leads to.
+    assert made.lag_mean > 0.9
 
 
 def test_the_same_seed_gives_the_same_plan() -> None:

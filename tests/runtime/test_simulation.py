@@ -12,6 +12,7 @@ from distrl.core.errors import UserError
 from distrl.runtime.local import LocalTraining
 from distrl.runtime.simulation import is_simulated
 
+from ..cli.command import contents
 from .fleet import settings
 
 
@@ -74,3 +75,16 @@ def test_costs_are_refused_where_time_is_real(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="serial"):
         LocalTraining(settings(simulation={"update_s": 1.0}), tmp_path / "run", lambda progress: None)
     assert not (tmp_path / "run").exists()
+
+
+def test_a_run_with_a_journal_is_not_gone_on_with_in_segments(tmp_path: Path) -> None:
+    distrl.train(slow(), tmp_path / "run")
+    before = contents(tmp_path / "run")
+    with pytest.raises(UserError, match="asynchronous run"):
+        distrl.train(settings(), tmp_path / "run")
+    assert contents(tmp_path / "run") == before
+
+
+def test_without_workers_and_without_a_cluster_nobody_would_work(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="--workers 0"):
+        LocalTraining(settings(), tmp_path / "run", lambda progress: None, num_workers=0)
