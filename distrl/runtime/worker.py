@@ -48,7 +48,9 @@ class WorkerOptions(msgspec.Struct, frozen=True, kw_only=True):
     swap_weights_at: Literal["step", "episode"] = "step"
     """Whether a decision uses the newest weights or those that were newest when its episode began."""
     max_batch: int = 64
-    max_wait_s: float = 1e-4
+    max_wait_s: float = 0.0
+    """How long the first of a batch waits for others. By default for those that ask in the same turn of the event loop
+    only: a timer, however short, takes a millisecond, and whoever asks while a batch is computed is in the next."""
     batch_s: float = 0.0
     """What a batch costs in virtual time, beside `decision_s` for each decision in it; it is charged, not computed."""
     decision_s: float = 0.0
