@@ -14,6 +14,7 @@ import json
 import statistics
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +71,9 @@ def run_one(system: str, seed: int, out: Path, episodes: int) -> None:
     def note(training: AsyncTraining, at_s: float) -> None:
         suite = config.tasks.suite
         instant = config_of({"tasks": {"suite": suite}, "phone": {"scale": 0.1}, "policy": {"mode": "text"}})
-        report = evaluate(training.policy, suite=suite, episodes=episodes, config=instant)
+        # In a thread, since it has an event loop of its own; blocking this one, so that no time passes.
+        with ThreadPoolExecutor(1) as aside:
+            report = aside.submit(evaluate, training.policy, suite=suite, episodes=episodes, config=instant).result()
         curve.append({"at_s": at_s, "trajectories": training.learner.num_received, "success": report.success})
         print(f"{out.stem}: {curve[-1]}", file=sys.stderr, flush=True)
 
