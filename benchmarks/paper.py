@@ -2,10 +2,10 @@
 
     python benchmarks/paper.py --json benchmarks/results/paper.json
 
-32 emulators, a policy server and a learner whose speeds are set so that the asynchronous fleet collects about what the
-paper's did (770 trajectories in 6,000 s): 9 s a step on a slow emulator, 5 s for a batch of decisions and 0.15 s for
-each in it, 3 s for an update. What everything else reaches follows from the same latencies. Held-out success is
-measured outside of the fleet's time, with the likeliest actions; no curriculum, as in the paper.
+32 emulators, a policy server and a learner about as slow as the paper's, whose asynchronous fleet collected 770
+trajectories: 9 s a step on a slow emulator, 5 s for a batch of decisions and 0.15 s for each in it, 3 s for an update.
+How much each system collects follows from the same latencies, and stands in the result. Held-out success is measured
+outside of the fleet's time, with the likeliest actions; no curriculum, as in the paper.
 """
 
 import argparse
@@ -34,7 +34,7 @@ COMMON: dict[str, dict[str, Any]] = {
     "tasks": {"suite": "web_shopping"},
     "policy": {"mode": "text"},
     "simulation": {"batch_s": 5.0, "decision_s": 0.15, "update_s": 3.0},
-    "collect": {"swap_weights_at": "episode", "has_curriculum": False},
+    "collect": {"has_curriculum": False},
     "learner": {
         "batch_trajectories": 8,
         "new_steps_per_update": 6.0,

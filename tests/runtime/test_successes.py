@@ -88,3 +88,11 @@ def test_it_weighs_what_it_is_said_to_weigh() -> None:
     )
     assert light["imitation_loss"] == pytest.approx(heavy["imitation_loss"])
     assert heavy["loss"] == pytest.approx(3 * light["loss"])
+
+
+def test_another_seed_imitates_others() -> None:
+    losses = {
+        seed: learner_with(Outcome.SUCCEEDED, imitated_successes=1, imitation_weight=1.0, seed=seed).update()["loss"]
+        for seed in range(8)
+    }
+    assert len(set(losses.values())) > 1
