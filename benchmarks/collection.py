@@ -78,7 +78,7 @@ async def collect(config: Config, seconds: float, clock: Clock) -> Collected:
         options = FleetWorkerOptions(spool=Path(directory) / "spool.sqlite", num_devices=config.collect.num_devices)
         worker = FleetWorker(config, DirectLink(hub), options, clock=clock, ticket="0")
         working = asyncio.ensure_future(worker.run())
-        began_s = clock.now()
+        began_s, loop_began_s = clock.now(), asyncio.get_running_loop().time()
         version = waiting = 0
         await hub.publish(version, weights)
         while clock.now() - began_s < seconds:
@@ -90,8 +90,10 @@ async def collect(config: Config, seconds: float, clock: Clock) -> Collected:
                 version, waiting = version + 1, 0
                 await hub.publish(version, weights)
         collected.wall_s = clock.now() - began_s
-        collected.device_s = worker.worker.times["device"]
-        collected.inference_s = worker.worker.times["inference"]
+        # A worker measures in seconds of its loop, which may be shorter than those of its clock.
+        per_second = collected.wall_s / (asyncio.get_running_loop().time() - loop_began_s)
+        collected.device_s = worker.worker.times["device"] * per_second
+        collected.inference_s = worker.worker.times["inference"] * per_second
         collected.num_decisions = worker.worker.batcher.num_decisions
         collected.num_batches = worker.worker.batcher.num_batches
         collected.num_devices = config.collect.num_devices

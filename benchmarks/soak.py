@@ -20,7 +20,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-MARK = "DISTRL_SOAK"
+MARK = "SOAKED_RUN"  # not DISTRL_...: those are settings, and unknown ones are refused
 SETTINGS = (
     "phone.scale=0.1",
     "policy.mode=text",

@@ -15,7 +15,7 @@ from typing import Annotated
 import typer
 
 from distrl import __version__
-from distrl.cli import config, evaluate, export, phone, plan, runs, tasks, train, warm_start, worker
+from distrl.cli import config, evaluate, export, judge, phone, plan, runs, tasks, train, warm_start, worker
 from distrl.cli.output import Output
 from distrl.core.errors import DistrlError, UserError
 
@@ -44,6 +44,7 @@ app.command()(phone.demo)
 app.add_typer(tasks.app, name="tasks")
 app.add_typer(config.app, name="config")
 app.add_typer(runs.app, name="runs")
+app.add_typer(judge.app, name="judge")
 
 
 def _show_version(is_asked: bool) -> None:

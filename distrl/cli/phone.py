@@ -13,7 +13,17 @@ from distrl.cli.output import Output
 if TYPE_CHECKING:
     from distrl.runtime.playing import Play
 
-Scale = Annotated[float, typer.Option(min=0.1, max=1.0, help="Size of the picture as a share of 1080 x 2400 pixels.")]
+Scale = Annotated[
+    float | None,
+    typer.Option(
+        min=0.1, max=1.0, help="Size of the picture as a share of 1080 x 2400 pixels; 0.4, and 1 if adb is served."
+    ),
+]
+
+
+PAGE_SCALE = 0.4
+ADB_SCALE = 1.0
+"""Whoever comes through adb finds a phone of the usual size."""
 
 
 def phone(
@@ -21,13 +31,17 @@ def phone(
     task: Annotated[str, typer.Option(help="A task to set the phone up for; see distrl tasks list.")] = "",
     record: Annotated[Path | None, typer.Option(help="Film the expert doing the task: a .webp or .gif file.")] = None,
     seed: Annotated[int | None, typer.Option(help="Which phone: contacts, messages, wallpaper follow from it.")] = None,
-    scale: Scale = 0.4,
+    scale: Scale = None,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port on 127.0.0.1; 0 takes a free one.")] = 0,
     app: Annotated[list[Path] | None, typer.Option(help="A file with an app of your own; may be repeated.")] = None,
     variation: Annotated[list[str] | None, typer.Option(help="Switch a variation on; may be repeated.")] = None,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in a web browser.")] = True,
+    adb: Annotated[
+        int | None, typer.Option(min=0, max=65535, help="Serve the phone to adb too, on this port; 0 takes a free one.")
+    ] = None,
+    page: Annotated[bool, typer.Option("--page/--no-page", help="Serve the page; without it, only adb.")] = True,
 ) -> None:
-    """Play with the phone in a web browser, or film the expert."""
+    """Play with the phone in a web browser, serve it to adb, or film the expert."""
     from distrl.core.errors import UserError
     from distrl.devices.sim.apps import load_app
     from distrl.devices.sim.variations import check_names
@@ -42,14 +56,17 @@ def phone(
         raise UserError("a task comes with its own phone: leave out --task or --seed")
     if record and not found:
         raise UserError("--record films the expert doing a task: add --task, for example --task general-train-0000")
-    handset = make_phone(seed=seed or 0, scale=scale, more_apps=tuple(load_app(path) for path in app or ()))
+    if not page and adb is None:
+        raise UserError("--no-page leaves nothing to serve: add --adb PORT")
+    size = scale or (PAGE_SCALE if adb is None else ADB_SCALE)
+    handset = make_phone(seed=seed or 0, scale=size, more_apps=tuple(load_app(path) for path in app or ()))
     play = Play(handset, found, seed=seed or 0, variations=tuple(variation or ()))
     if record:
         _film(output, play, record)
         return
     from distrl.cli.phone_server import serve
 
-    serve(play, port=port, opens_browser=browser, output=output)
+    serve(play, page_port=port if page else None, adb_port=adb, opens_browser=browser, output=output)
 
 
 def demo(

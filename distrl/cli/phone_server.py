@@ -1,14 +1,15 @@
-"""The phone in a web browser: a small server on loopback; the page is phone.html.
+"""The phone in a web browser and for adb: small servers on loopback; the page is phone.html.
 
 Requests of the page go in (a touch, a key), the screen and its ui tree go out. It listens on 127.0.0.1 only and refuses
-requests that another web site might send: a wrong Host or a foreign Origin.
+requests that another web site might send: a wrong Host or a foreign Origin. adb sees the same phone (sim/adbd).
 """
 
+import asyncio
 import contextlib
 import socket
 import threading
 import webbrowser
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import msgspec
@@ -22,6 +23,7 @@ from distrl.cli.output import Output
 from distrl.core.errors import UserError
 from distrl.core.types import Action
 from distrl.core.vetting import vetted
+from distrl.devices.sim.adbd.server import Adbd
 from distrl.runtime.playing import Play
 
 PAGE = Path(__file__).with_name("phone.html")
@@ -31,8 +33,9 @@ MAX_BODY = 20_000
 class PhoneServer:
     """Answers the page for one phone."""
 
-    def __init__(self, play: Play, port: int) -> None:
+    def __init__(self, play: Play, port: int, also: Callable[[], contextlib.AbstractAsyncContextManager[None]]) -> None:
         self._play = play
+        self._also = also
         self._hosts = {f"127.0.0.1:{port}", f"localhost:{port}"} | ({"127.0.0.1", "localhost"} if port == 80 else set())
 
     def app(self) -> Starlette:
@@ -45,7 +48,7 @@ class PhoneServer:
             Route("/restart", self._restart, methods=["POST"]),
             Route("/hint", self._hint, methods=["POST"]),
         ]
-        return Starlette(routes=routes, exception_handlers={Exception: _explain})
+        return Starlette(routes=routes, exception_handlers={Exception: _explain}, lifespan=lambda app: self._also())
 
     def _refusal(self, request: Request) -> Response | None:
         host, origin = request.headers.get("host", ""), request.headers.get("origin", "")
@@ -107,22 +110,52 @@ async def _read(request: Request) -> bytes | None:
     return body
 
 
-def serve(play: Play, *, port: int, opens_browser: bool, output: Output) -> None:
-    """Serve until interrupted; the address is printed, and opened if wanted."""
+def serve(play: Play, *, page_port: int | None, adb_port: int | None, opens_browser: bool, output: Output) -> None:
+    """Serve until interrupted: the page, adb, or both. The addresses are printed, the page's opened if wanted."""
+    page = None if page_port is None else _listen(page_port, "--port")
+    adb = None if adb_port is None else _listen(adb_port, "--adb")
+    if page is not None:
+        address = f"http://127.0.0.1:{page.getsockname()[1]}"
+        output.write(address)
+        output.note("Click to tap, drag to swipe, type with your keyboard. Ctrl-C stops the phone.")
+        if opens_browser:
+            threading.Timer(0.5, webbrowser.open, [address]).start()
+    if adb is not None:
+        output.write(f"127.0.0.1:{adb.getsockname()[1]}")
+        output.note(f"For adb: adb connect 127.0.0.1:{adb.getsockname()[1]}. Ctrl-C stops the phone.")
+
+    @contextlib.asynccontextmanager
+    async def serving_adb() -> AsyncIterator[None]:
+        adbd = Adbd(play.phone, perform=play.perform)
+        if adb is not None:
+            await adbd.start(listener=adb)
+        try:
+            yield
+        finally:
+            await adbd.close()
+
+    if page is None:
+        with contextlib.suppress(KeyboardInterrupt):
+            asyncio.run(_forever(serving_adb()))
+        return
+    server = PhoneServer(play, page.getsockname()[1], serving_adb)
+    uvicorn.Server(uvicorn.Config(server.app(), log_level="warning", timeout_graceful_shutdown=2)).run(sockets=[page])
+
+
+async def _forever(serving: contextlib.AbstractAsyncContextManager[None]) -> None:
+    async with serving:
+        await asyncio.Event().wait()
+
+
+def _listen(port: int, option: str) -> socket.socket:
+    """A socket on loopback; a port that is taken is the user's to change."""
     listener = socket.socket()
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind(("127.0.0.1", port))
+        listener.listen()
     except OSError as error:
         raise UserError(
-            f"port {port} on 127.0.0.1 cannot be used ({error.strerror}); --port 0 takes a free one"
+            f"port {port} on 127.0.0.1 cannot be used ({error.strerror}); {option} 0 takes a free one"
         ) from error
-    address = f"http://127.0.0.1:{listener.getsockname()[1]}"
-    output.write(address)
-    output.note("Click to tap, drag to swipe, type with your keyboard. Ctrl-C stops the phone.")
-    if opens_browser:
-        threading.Timer(0.5, webbrowser.open, [address]).start()
-    server = PhoneServer(play, listener.getsockname()[1])
-    uvicorn.Server(uvicorn.Config(server.app(), log_level="warning", timeout_graceful_shutdown=2)).run(
-        sockets=[listener]
-    )
+    return listener

@@ -51,7 +51,15 @@ def show(context: typer.Context, run: Run, json: AsJson = False) -> None:
 
 
 @app.command()
-def audit(context: typer.Context, run: Run, json: AsJson = False) -> None:
+def audit(
+    context: typer.Context,
+    run: Run,
+    spool: Annotated[
+        list[Path] | None,
+        typer.Option(help="A directory with spools of workers on other machines, copied here; may be repeated."),
+    ] = None,
+    json: AsJson = False,
+) -> None:
     """Whether every promise of an asynchronous run was kept; exit status 1 if not."""
     from distrl.cli.extras import require_extra
 
@@ -62,7 +70,7 @@ def audit(context: typer.Context, run: Run, json: AsJson = False) -> None:
 
     output = Output.of(context, is_json=json)
     _check(run)
-    found = audit_run(run)
+    found = audit_run(run, spool or ())
     values: dict[str, Any] = msgspec.to_builtins(found)
     if json:
         output.write_json(values)

@@ -49,10 +49,13 @@ def train(
     """Train a policy; the same command again goes on where it stopped."""
     from distrl.cli.extras import require_extra
     from distrl.cli.training_display import TrainingDisplay
+    from distrl.core.errors import UserError
     from distrl.runtime.presets import load_run_config
 
     output = Output.of(context, is_json=json)
     require_extra("train")
+    if runtime == "serial" and address is not None:
+        raise UserError("--address is for --runtime local: a serial run is in one thread here; leave one of them out")
     options = _options(suite=suite, algorithm=algorithm, mode=mode, seed=seed, minutes=minutes)
     resolved = load_run_config(preset, config, environ=os.environ, overrides=set or (), options=options)
     if ":" in resolved.algorithm.name:

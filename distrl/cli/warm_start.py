@@ -71,11 +71,10 @@ def imitate(
     out: Out,
     suite: Annotated[str, typer.Option(help="general, web_shopping, install or system.")] = "general",
     mode: Annotated[str, typer.Option(help="pixels or text.")] = "pixels",
-    per_template: Annotated[int, typer.Option(min=1, help="Tasks shown of each template.")] = 6,
-    rounds: Annotated[int, typer.Option(min=1, help="How often each task is shown, with other slips.")] = 1,
+    per_template: Annotated[int, typer.Option(min=1, help="Tasks shown of each template.")] = 12,
     noise: Annotated[float, typer.Option(help="Share of the expert's actions that are random.")] = 0.15,
-    target: Annotated[float, typer.Option(help="Success on tasks not shown at which to stop.")] = 0.55,
-    max_epochs: Annotated[int, typer.Option(min=1, help="Stop after so many epochs in any case.")] = 60,
+    target: Annotated[float, typer.Option(help="Success on tasks not shown at which to stop.")] = 0.5,
+    max_epochs: Annotated[int, typer.Option(min=1, help="Stop after so many epochs in any case.")] = 40,
     seed: Seed = 0,
     json: AsJson = False,
 ) -> None:
@@ -99,9 +98,7 @@ def imitate(
     from distrl.runtime.imitation import ImitationOptions
     from distrl.runtime.policies import load_start
 
-    chosen = ImitationOptions(
-        per_template=per_template, rounds=rounds, noise=noise, target=target, max_epochs=max_epochs
-    )
+    chosen = ImitationOptions(per_template=per_template, noise=noise, target=target, max_epochs=max_epochs)
     policy = load_start(config)
     output.note(f"watching the expert at {suite}, then imitating it until {target:.0%} of other tasks are solved")
     log = [msgspec.to_builtins(p) for p in _imitate(policy, config, chosen, output)]

@@ -19,6 +19,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, Strict, ValidationError
 
 from distrl.core.config_errors import ConfigError, Mistake, describe, show
+from distrl.core.config_judge import JudgeConfig
 from distrl.core.config_section import Probability, Section
 from distrl.core.config_sources import Source, from_environment, from_file, from_overrides
 from distrl.core.config_training import (
@@ -87,6 +88,7 @@ class Config(Section):
     tasks: TasksConfig = Field(default=TasksConfig(), description="what is to be done on the phones")
     rewards: RewardsConfig = Field(default=RewardsConfig(), description="what a step earns")
     env: EnvConfig = Field(default=EnvConfig(), description="how an episode is run")
+    judge: JudgeConfig = Field(default=JudgeConfig(), description="who says whether a task is done")
     policy: PolicyConfig = Field(default=PolicyConfig(), description="the network that acts")
     algorithm: AlgorithmConfig = Field(default=AlgorithmConfig(), description="how it learns")
     learner: LearnerConfig = Field(default=LearnerConfig(), description="the optimiser and what an update gets")

@@ -37,11 +37,17 @@ class LearnerConfig(Section):
     max_gradient_norm: float = Field(default=1.0, gt=0, description="longest gradient")
     batch_trajectories: int = Field(default=8, ge=1, le=4096, description="trajectories in an update")
     fresh_share: float = Field(default=0.0, ge=0, le=1, description="share of each batch taken from the newest ones")
-    new_steps_per_update: float = Field(default=24.0, gt=0, description="steps that have to arrive for each update")
+    new_steps_per_update: float = Field(default=24.0, gt=0, description="steps that arrive for an update, at least")
     warmup_trajectories: int = Field(default=128, ge=1, description="trajectories collected before the first update")
     publish_every_updates: int = Field(default=2, ge=1, description="updates from one published version to the next")
     imitated_successes: int = Field(
-        default=24, ge=0, le=4096, description="solved trajectories that every update imitates, of all templates alike"
+        default=12, ge=0, le=4096, description="solved trajectories that every update imitates, of all templates alike"
+    )
+    demonstrations: int = Field(
+        default=4,
+        ge=0,
+        le=64,
+        description="an expert's trajectories of each template, imitated like own successes",
     )
     imitation_weight: float = Field(default=1.0, ge=0, description="what imitating them is worth")
 

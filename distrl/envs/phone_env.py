@@ -75,7 +75,7 @@ class PhoneEnvironment:
                 observation=before, rewards={}, outcome=Outcome.ABORTED_DEVICE, infra_error=f"{error.cause}: {error}"
             )
         self._last = after
-        verdict = await self._verdict(decision.action, after)
+        verdict = await self._verdict(decision, before, after)
         rewards = self._terms.of_step(decision.action, before, after, verdict)
         self._record(decision, before, rewards)
         outcome = self._outcome(decision.action, verdict, after)
@@ -89,14 +89,16 @@ class PhoneEnvironment:
     def _record(self, decision: Decision, before: Observation, rewards: dict[str, float]) -> None:
         self._steps.append(Step(observation=before, decision=decision, rewards=rewards))
 
-    async def _verdict(self, action: Action, after: Observation) -> Verdict | None:
+    async def _verdict(self, decision: Decision, before: Observation, after: Observation) -> Verdict | None:
         """What the judge says, if it is asked now; no answer in time is UNKNOWN, never a failure."""
         assert self._task is not None
-        if self._options.judge == "at_finish" and not isinstance(action, Finish):
+        if self._options.judge == "at_finish" and not isinstance(decision.action, Finish):
             return None
+        # The judge is shown the step it judges too, whose rewards are not known before it has spoken.
+        so_far = (*self._steps, Step(observation=before, decision=decision, rewards={}))
         try:
             async with asyncio.timeout(self._options.operation_deadline_s):
-                return await self._judge.judge(self._task, self.steps, after)
+                return await self._judge.judge(self._task, so_far, after)
         except JudgeError as error:
             reason = str(error)
         except TimeoutError:

@@ -27,9 +27,14 @@ def pack(trajectory: Trajectory, compression: Compression) -> bytes:
     return compression.compress(body)
 
 
+def unpack_blind(packed: bytes, compression: Compression) -> Trajectory:
+    """The trajectory that was packed, with nothing to see."""
+    return _DECODER.decode(compression.decompress(packed))
+
+
 def unpack(packed: bytes, screens: Sequence[Screen], compression: Compression) -> Trajectory:
     """The trajectory that was packed, with its screens."""
-    return with_screens(_DECODER.decode(compression.decompress(packed)), screens)
+    return with_screens(unpack_blind(packed, compression), screens)
 
 
 def without_screens(trajectory: Trajectory) -> Trajectory:

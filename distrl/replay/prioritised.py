@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 from distrl.core.types import Trajectory
 from distrl.replay.compression import Compression
-from distrl.replay.packing import pack, screens_of, unpack
+from distrl.replay.packing import pack, screens_of, unpack, unpack_blind
 from distrl.replay.sampler import Candidate, Sample, Sampler, check_priority
 from distrl.replay.screens import ScreenStore
 from distrl.replay.state import PackedTrajectory, ReplayState, ReplayStateError, seal, unseal
@@ -111,6 +111,10 @@ class PrioritisedReplay:
         packed = self._trajectories[id]
         screens = [self._screens.get(number) for number in packed.screens]
         return unpack(packed.body, screens, self._compression)
+
+    def get_blind(self, id: str) -> Trajectory:
+        """The trajectory with this id without its screens, which take most of the time."""
+        return unpack_blind(self._trajectories[id].body, self._compression)
 
     def state(self) -> bytes:
         """Trajectories, priorities, screens and the generator, but no settings: those are the configuration's."""

@@ -19,6 +19,7 @@ from distrl.core.types import Trajectory
 from distrl.policies.tiny.policy import Mode, TinyPolicy
 from distrl.runtime.asynchronous import JOURNAL, check_asynchronous
 from distrl.runtime.build import KNOWN_NAMES
+from distrl.runtime.build_judge import check_judge
 from distrl.runtime.evaluation import Report, choose_episodes, summarise
 from distrl.runtime.players import Player, make_player, play_tasks
 from distrl.runtime.results import TrainResult
@@ -97,6 +98,7 @@ def ready_training(
     """A run about to start."""
     if engine.runtime not in RUNTIMES:
         raise UnknownNameError("runtime", engine.runtime, RUNTIMES)
+    check_judge(config.judge, is_virtual=engine.runtime == "serial")
     if engine.runtime == "serial":
         return ReadyTraining(config, run_dir, listener, num_workers=max(1, engine.num_workers))
     if run_dir is None:

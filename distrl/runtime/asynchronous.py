@@ -8,6 +8,7 @@ When what happens is said in learner_loop.py; this is who learns there, and what
 
 import asyncio
 import contextlib
+import sqlite3
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
@@ -18,21 +19,22 @@ from distrl.core.config import Config
 from distrl.core.errors import UserError
 from distrl.core.types import Trajectory
 from distrl.policies.tiny.policy import Snapshot
-from distrl.runtime.checkpoints import KEPT
+from distrl.runtime.checkpoints import KEPT, kept_checkpoints
 from distrl.runtime.evaluator import evaluate_on_fleet
 from distrl.runtime.hub import Hub
-from distrl.runtime.journal import Journal
+from distrl.runtime.journal import Entry, Journal
 from distrl.runtime.learner_loop import LearnerLoop
 from distrl.runtime.run_directory import RunDirectory
 from distrl.runtime.run_state import Listener, Progress, RunState
 from distrl.runtime.safe_file import CannotWriteError
+from distrl.runtime.spool import Parcel, Spool, look_into
 from distrl.runtime.tensors import pack_tensors, unpack_tensors
 from distrl.runtime.wire import WireError, decode
 
 T = TypeVar("T")
 Compute = Callable[[Callable[[], T]], Awaitable[T]]
 
-JOURNAL = "journal.sqlite"
+JOURNAL, SPOOLS = "journal.sqlite", "spool"
 MAX_WAITING = 16
 """Trajectories in the queue; then deliveries wait. What waits here is learned from late, so it is short."""
 CHECKPOINT_S = 120.0
@@ -73,11 +75,14 @@ class AsyncTraining(RunState):
         self._resumed_at = 0
         self._saved: dict[int, int] = {}
         """How far the checkpoints that are kept have learned, by their number."""
+        self._num_owed = 0
+        """Updates for what the last life had not learned from yet: they are made, whatever waits."""
 
     def open(self) -> Hub:
-        """Go on from the newest checkpoint and from what arrived after it; the hub of this life."""
+        """Go on from the newest checkpoint, what arrived after it and what waits in spools; the hub of this life."""
         self.journal = Journal(self._run.path / JOURNAL)
         is_resumed = self._resume()
+        self.journal.skip_to(self._resumed_at)
         self._run.start_board(step=self.learner.num_updates + 1)
         life = self.journal.begin_epoch()
         self.policy.version = max(self.policy.version, life.first_version)
@@ -92,14 +97,49 @@ class AsyncTraining(RunState):
         self._run.log("events", {"event": "resumed" if is_resumed else "begun", "epoch": life.epoch})
         self.loop = LearnerLoop(self.hub, self, self._clock, max_policy_lag=self.config.collect.max_policy_lag)
         self.loop.position = self._resumed_at
+        for path in sorted((self._run.path / SPOOLS).glob("*.sqlite")):
+            self._take_over(path, epoch=life.epoch)
         for position, data in self.journal.after(self._resumed_at):
             self._recover(position, data)
+        self._num_owed = self.learner.num_due
         return self.hub
 
-    def _recover(self, position: int, data: bytes) -> None:
-        """A trajectory that was acknowledged after the checkpoint: it is learned from now."""
+    def _take_over(self, path: Path, *, epoch: int) -> None:
+        """What a worker here has not delivered goes into the journal: there may be fewer workers now than there were.
+
+        One that is there may deliver the same at the same time: it is told that it is a duplicate.
+        """
+        count = 0
         try:
-            self._learn_from(decode(data))
+            if not look_into(path).num_waiting:
+                return
+            with contextlib.closing(Spool(path, max_bytes=self.config.collect.spool_mb * 2**20)) as spool:
+                while parcels := spool.oldest(1):
+                    count += self._take(parcels[0], spool, epoch)
+        except (UserError, CannotWriteError, sqlite3.DatabaseError) as error:  # what is left stays there
+            reason = f"{path.name}: {error}"
+            self._run.log("events", {"event": "spool not taken over", "reason": reason, "trajectories": count})
+        else:
+            self._run.log("events", {"event": "spool taken over", "spool": path.name, "trajectories": count})
+
+    def _take(self, parcel: Parcel, spool: Spool, epoch: int) -> bool:
+        """Whether something spooled is in the journal now; it has left the spool in any case."""
+        try:
+            t = decode(parcel.data, run=self.journal.run)
+        except WireError as error:
+            spool.refuse(parcel, str(error))
+            return False
+        entry = Entry(id=t.id, worker=t.worker, versions=t.policy_versions, data=parcel.data)
+        self.journal.accept([entry], epoch=epoch)
+        spool.acknowledge(parcel.id)
+        return True
+
+    def _recover(self, position: int, data: bytes) -> None:
+        """A trajectory that was acknowledged after the checkpoint: it is learned from now, unless it is too old now."""
+        try:
+            trajectory = decode(data)
+            if not self.loop.is_too_old(trajectory):
+                self._learn_from(trajectory)
         except WireError as error:
             self._run.log("events", {"event": "journal entry skipped", "position": position, "reason": str(error)})
         self.loop.position = position
@@ -109,7 +149,9 @@ class AsyncTraining(RunState):
     async def run(self) -> None:
         """Consumes what arrives, produces versions; ends with the trajectories, the time, or `drain`."""
         began_s, before_s = self._clock.now(), self._trained_s
-        saved_s = told_s = began_s
+        told_s = began_s
+        # What was recovered is saved soon, or a learner that is killed again and again would recover more and more.
+        saved_s = began_s - CHECKPOINT_S * (self._num_owed > 0)
         await self.publish()
         while not self._is_over():
             if self._is_first_evaluation_due():
@@ -155,8 +197,13 @@ class AsyncTraining(RunState):
         self._listener(self._progress())
 
     async def update(self) -> None:
-        """One update; in a simulation it takes its time without computing longer."""
-        self._log_update(await self._compute(self.learner.spend))
+        """One update; in a simulation it takes its time without computing longer.
+
+        If more waits than the learner can make updates for, it is the last one for all that has arrived.
+        """
+        is_behind = self.hub.depth > 0 and self._num_owed <= 0 and not self.loop.is_synchronous
+        self._num_owed -= 1
+        self._log_update(await self._compute(self.learner.spend_all if is_behind else self.learner.spend))
         await self._clock.sleep(self.config.simulation.update_s)
 
     async def publish(self) -> None:
@@ -220,8 +267,9 @@ class AsyncTraining(RunState):
         number, position = self.learner.num_received, self.loop.position
         super()._checkpoint()
         self._saved[number] = position
-        self._saved = {n: self._saved[n] for n in sorted(self._saved)[-KEPT:]}
-        if len(self._saved) == KEPT:
+        kept = kept_checkpoints(self._run.checkpoints)
+        self._saved = {n: self._saved[n] for n in kept if n in self._saved}
+        if len(self._saved) == len(kept) == KEPT:
             with contextlib.suppress(CannotWriteError):  # the next one makes up for it
                 self.journal.let_go(min(self._saved.values()))
 
@@ -319,7 +367,7 @@ def load_snapshot(version: int, data: bytes) -> Snapshot:
 def spool_path(run: Path, worker: str) -> Path:
     """Where a worker keeps what is not delivered: in the run's directory, or at home on a machine that has none."""
     if run.is_dir():
-        return run / "spool" / f"{worker}.sqlite"
+        return run / SPOOLS / f"{worker}.sqlite"
     return Path.home() / ".local" / "state" / "distrl" / run.name / f"{worker}.sqlite"
 
 

@@ -1,18 +1,21 @@
 """The audit of an asynchronous run: its directory in, what the promises say about it out, from its files alone.
 
 Everything is counted again: what workers were told is safe (their spools remember it) must be in the journal, whole,
-and once; every version that acted must have been published; versions only go up.
+and once; every version that acted must have been published; versions only go up. The spools of other machines are
+counted if copies of them are at hand.
 """
 
 import itertools
 import os
 import sqlite3
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import msgspec
 
 from distrl.core.errors import UserError
-from distrl.runtime.asynchronous import JOURNAL
+from distrl.runtime.asynchronous import JOURNAL, SPOOLS
+from distrl.runtime.spool import look_into
 from distrl.runtime.wire import WireError, decode
 
 
@@ -48,8 +51,11 @@ class Audit(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-def audit_run(run: Path) -> Audit:
-    """Count everything again; `UserError` if this is not the directory of an asynchronous run."""
+def audit_run(run: Path, more_spools: Sequence[Path] = ()) -> Audit:
+    """Count everything again; `UserError` if this is not the directory of an asynchronous run.
+
+    `more_spools` are directories with spools of workers on other machines.
+    """
     path = run / JOURNAL
     if not path.is_file():
         raise UserError(f"{run} has no {JOURNAL}: it is not the directory of an asynchronous run")
@@ -69,7 +75,7 @@ def audit_run(run: Path) -> Audit:
             versions_used |= {int(version) for version in versions.split()}
         noted = journal.execute("SELECT version, epoch FROM versions ORDER BY rowid").fetchall()
         (epochs,) = journal.execute("SELECT COUNT(*) FROM epochs").fetchone()
-    acknowledged, waiting = _spools(run / "spool")
+    acknowledged, waiting = _count([*(run / SPOOLS).glob("*.sqlite"), *_found_in(more_spools)])
     published = [version for version, _ in noted]
     return Audit(
         acknowledged=len(acknowledged),
@@ -99,15 +105,18 @@ def _reading(path: Path) -> sqlite3.Connection:
     return sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=30.0)
 
 
-def _spools(directory: Path) -> tuple[set[str], int]:
+def _found_in(directories: Sequence[Path]) -> list[Path]:
+    """All spools of some directories; a directory without any is a mistake, or an audit would say nothing about it."""
+    found = [(directory, list(directory.glob("*.sqlite"))) for directory in directories]
+    if empty := [str(directory) for directory, spools in found if not spools]:
+        raise UserError(f"no spools (*.sqlite) in {', '.join(empty)}")
+    return [path for _, spools in found for path in spools]
+
+
+def _count(spools: Collection[Path]) -> tuple[frozenset[str], int]:
     """The training trajectories that workers were told are safe, and how many are still to be delivered."""
-    acknowledged: set[str] = set()
-    waiting = 0
-    for path in sorted(directory.glob("*.sqlite")):
-        with _reading(path) as spool:
-            acknowledged |= {name for (name,) in spool.execute("SELECT id FROM acknowledged")}
-            waiting += spool.execute("SELECT COUNT(*) FROM parcels").fetchone()[0]
-    return acknowledged, waiting
+    facts = [look_into(path) for path in sorted({path.resolve() for path in spools})]
+    return frozenset().union(*(fact.acknowledged for fact in facts)), sum(fact.num_waiting for fact in facts)
 
 
 def _orphans(run: Path) -> list[int]:

@@ -1,4 +1,4 @@
-"""The only file that knows concrete classes: configuration in, devices, environments and policies out."""
+"""The only file that knows concrete classes, with build_judge.py: configuration in, devices and environments out."""
 
 from collections.abc import Collection, Mapping
 from functools import partial
@@ -7,7 +7,7 @@ from typing import Any
 from distrl.core.clock import Clock, LoopClock
 from distrl.core.config import Config, config_of
 from distrl.core.errors import UserError
-from distrl.core.interfaces import Device, GroundTruth, Setup
+from distrl.core.interfaces import Device, Setup
 from distrl.core.seeds import derive_random
 from distrl.core.types import Task
 from distrl.devices.pool import Pool, PoolOptions
@@ -21,9 +21,9 @@ from distrl.devices.sim.variations import VARIATIONS
 from distrl.envs.gym_env import GymOptions, PhoneGym
 from distrl.envs.phone_env import EnvOptions, PhoneEnvironment
 from distrl.envs.rewards import Rewards
+from distrl.runtime.build_judge import make_judge
 from distrl.tasks.book import load_tasks, seed_of, world_of
 from distrl.tasks.generate import SIZES
-from distrl.tasks.judges.rule import RuleJudge
 
 
 def make_phone(*, seed: int = 0, scale: float = 0.25, more_apps: tuple[App, ...] = ()) -> Phone:
@@ -56,16 +56,14 @@ def make_pool(config: Config, count: int, *, first: int = 0, clock: Clock | None
 
 
 def make_environment(config: Config, device: Device) -> PhoneEnvironment:
-    """An environment on a phone that its ground truth judges."""
-    if not isinstance(device, GroundTruth):
-        raise UserError(f"{device.name} cannot say whether a task is solved, and there is no other judge yet")
+    """An environment on a phone, with the judge of the configuration."""
     options = EnvOptions(
         judge=config.env.judge,
         max_episode_s=config.env.max_episode_s,
         operation_deadline_s=config.env.operation_deadline_s,
         rewards=Rewards(**config.rewards.model_dump()),
     )
-    return PhoneEnvironment(device, RuleJudge(device), options)
+    return PhoneEnvironment(device, make_judge(config.judge, device), options)
 
 
 def make_setup(task: Task, *, more_variations: tuple[str, ...] = ()) -> Setup:

@@ -1,10 +1,10 @@
-"""Demonstrations: tasks and an expert in, trajectories in the tiny policy's own language out.
+"""Demonstrations: tasks and an expert in; trajectories in the tiny policy's own language, and examples of them, out.
 
 The expert is noisy on purpose: now and then it does something at random and has to find its way back, so that what is
 imitated has seen more than the straight way.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from random import Random
 
 from distrl.core.seeds import derive_random
@@ -22,32 +22,43 @@ from distrl.core.types import (
 )
 from distrl.devices.sim.phone import Phone
 from distrl.policies.tiny.actions import ELEMENT_VERBS, PLAIN, Verb, action_of, choice_of, tokens_of
+from distrl.policies.tiny.policy import TinyPolicy
 from distrl.policies.tiny.words import words_of
 from distrl.runtime.build import make_phone
 from distrl.runtime.checking import arrange
+from distrl.runtime.successes import Shown
 from distrl.tasks.book import expert_for, is_solved
+from distrl.tasks.fresh import FreshTasks
 
+NOISE = 0.15
 SLIP = "slip"
 """What stands in `raw` where the expert did something at random: it happened, and is not to be imitated."""
 
 
-def choose_tasks(tasks: Sequence[Task], per_template: int, rng: Random) -> list[Task]:
-    """So many tasks of every template (fewer where there are fewer), in random order."""
-    by_template: dict[str, list[Task]] = {}
+def tasks_like(tasks: Sequence[Task], fresh: FreshTasks, numbers: Iterable[int]) -> list[Task]:
+    """For each of these numbers a new task of every template, one template after another."""
+    of_template = {task.template: task for task in tasks}
+    return [fresh.like(task, number) for number in numbers for task in of_template.values()]
+
+
+def demonstrate(tasks: Iterable[Task], *, noise: float, seed: int, scale: float = 0.25) -> Iterator[Trajectory]:
+    """What the expert does at each task, with the tokens that mean it."""
+    phone = make_phone(scale=scale)
     for task in tasks:
-        by_template.setdefault(task.template, []).append(task)
-    chosen = [t for group in by_template.values() for t in rng.sample(group, min(per_template, len(group)))]
-    rng.shuffle(chosen)
-    return chosen
+        arrange(phone, task)
+        yield _demonstrate(phone, task, noise, derive_random(seed, "demonstration", task.id))
 
 
-def demonstrate(tasks: Sequence[Task], *, noise: float, seed: int, rounds: int = 1) -> Iterator[Trajectory]:
-    """What the expert does at each task, with the tokens that mean it; in each round its slips are others."""
-    phone = make_phone()
-    for number in range(rounds):
-        for task in tasks:
-            arrange(phone, task)
-            yield _demonstrate(phone, task, noise, derive_random(seed, "demonstration", number, task.id))
+def examples(
+    policy: TinyPolicy, tasks: Iterable[Task], *, noise: float = NOISE, seed: int = 0, scale: float = 0.25
+) -> Iterator[Shown]:
+    """What is to be imitated of demonstrations of these tasks: those that succeed, without their slips."""
+    for shown in demonstrate(tasks, noise=noise, seed=seed, scale=scale):
+        if shown.outcome is Outcome.SUCCEEDED:
+            prepared = policy.prepare(shown)
+            meant = [t for t, step in enumerate(shown.steps) if step.decision.raw != SLIP]
+            moments = tuple(prepared.moments[t] for t in meant)
+            yield Shown(template=shown.task.template, moments=moments, choices=prepared.choices[meant])
 
 
 def _demonstrate(phone: Phone, task: Task, noise: float, rng: Random) -> Trajectory:

@@ -16,10 +16,13 @@ from distrl.core.interfaces import Decider
 from distrl.core.seeds import derive_random
 from distrl.core.types import Decision, Observation, Outcome, Screen, Situation, Task, Trajectory
 from distrl.runtime.build import make_environment, make_pool, make_setup
+from distrl.runtime.build_judge import judged_by_rule
 from distrl.runtime.curriculum import FixedTasks
 from distrl.runtime.worker import Snapshot, Worker, WorkerOptions
+from distrl.tasks.suites import all_templates
 
 Z_95 = 1.959964
+UNSEEN = ("unseen_template",)
 _NO_SCREEN = Screen(data=b"", width=0, height=0)
 
 
@@ -51,6 +54,7 @@ def summarise(trajectories: Sequence[Trajectory]) -> Report:
     """The table of an evaluation."""
     solved = [t for t in trajectories if t.outcome is Outcome.SUCCEEDED]
     low, high = wilson(len(solved), len(trajectories))
+    unseen = {name for name, template in all_templates().items() if template.unseen}
     return Report(
         success=_share(trajectories),
         low=round(low, 4),
@@ -59,7 +63,7 @@ def summarise(trajectories: Sequence[Trajectory]) -> Report:
         mean_steps_to_success=round(sum(len(t.steps) for t in solved) / len(solved), 2) if solved else 0.0,
         by_difficulty=_shares(trajectories, lambda t: (str(t.task.difficulty),)),
         by_template=_shares(trajectories, lambda t: (t.task.template,)),
-        by_tag=_shares(trajectories, lambda t: t.task.tags),
+        by_tag=_shares(trajectories, lambda t: (*t.task.tags, *(UNSEEN if t.task.template in unseen else ()))),
     )
 
 
@@ -127,7 +131,7 @@ async def evaluate(
         make_pool(config, min(config.collect.num_devices, len(tasks))),
         policy,
         weights=lambda assignment: snapshot or _Weights(),
-        make_environment=lambda device: make_environment(config, device),
+        make_environment=lambda device: make_environment(judged_by_rule(config), device),
         make_setup=lambda task: make_setup(task, more_variations=config.phone.variations),
         send=keep,
         options=WorkerOptions(name="evaluation", seed=config.seed, is_greedy=is_greedy),

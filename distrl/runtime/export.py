@@ -46,7 +46,7 @@ _ELEMENTS = {0: "moments", 1: "elements"}
 AXES: Mapping[str, Mapping[int, str]] = {
     "word_meanings": _WORDS,
     "word_mask": _WORDS,
-    "typed": _WORDS,
+    "marks": _WORDS,
     "element_places": _ELEMENTS,
     "element_mask": _ELEMENTS,
     "texts": {0: "different_elements"},

@@ -125,9 +125,7 @@ class Courier:
         self._changed = asyncio.Event()
         self._delivered = asyncio.Event()
         self._is_away = False
-        self._num_put = len(spool)
-        self._num_done = 0
-        """Of those that were put, how many need not be delivered any more."""
+        self._num_put = 0
         self.counters: Counter[str] = Counter()
 
     async def send(self, trajectory: Trajectory) -> None:
@@ -140,9 +138,9 @@ class Courier:
             await self._patience.wait()
         self._changed.set()
         self._num_put += 1
-        ahead = self._num_put - MAX_UNDELIVERED
+        turn = self._num_put
         # In turn: if all were let go when the last but few are delivered, the learner would wait for a whole episode.
-        while self._num_done < ahead and len(self._spool) > MAX_UNDELIVERED and not self._is_away:
+        while len(self._spool) - (self._num_put - turn) > MAX_UNDELIVERED and not self._is_away:
             self._delivered.clear()
             await self._delivered.wait()
 
@@ -161,9 +159,7 @@ class Courier:
     def _is_put(self, parcel: Parcel, *, version: int) -> bool:
         """Whether it is on disk now; a disk that is full today need not be so tomorrow."""
         try:
-            dropped = self._spool.put(parcel, version=version)
-            self.counters["dropped"] += dropped
-            self._num_done += dropped
+            self.counters["dropped"] += self._spool.put(parcel, version=version)
         except CannotWriteError:
             self.counters["spool_failures"] += 1
             return False
@@ -195,10 +191,8 @@ class Courier:
             self.counters[receipt.kind] += 1
             if receipt.kind in ("accepted", "duplicate"):
                 self._spool.acknowledge(parcel.id)
-                self._num_done += 1
             elif receipt.kind == "refused":
                 self._spool.refuse(parcel, receipt.reason)
-                self._num_done += 1
         self._delivered.set()
         if any(receipt.kind == "later" for receipt in receipts):
             await self._patience.wait()

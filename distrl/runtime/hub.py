@@ -116,6 +116,8 @@ class Hub:
         self.members: dict[str, Member] = {}
         self.success: dict[str, float] = {}
         self.counters: Counter[str] = Counter()
+        self.taken_from: Counter[str] = Counter()
+        """By worker: what it made and the hub took, trajectories and episodes of evaluations."""
         self.newest = -1
         self.pinned = -1
         """A version that is kept although it is not the newest: that of the evaluation which goes on."""
@@ -126,6 +128,7 @@ class Hub:
         self._max_waiting = max_waiting
         self._on_event = on_event
         self._queue: deque[Arrival] = deque()
+        self._num_refused = 0
         self._evaluated: deque[tuple[str, Trajectory]] = deque()
         self._published: dict[int, Published] = {}
         self._orders = Orders()
@@ -145,13 +148,6 @@ class Hub:
         member.place, member.num_devices, member.heard_s = place, num_devices, self._clock.now()
         await self.wake()
         return self.life.epoch
-
-    async def leave(self, worker: str, ticket: str) -> None:
-        """No longer a member; what it was ordered to play is given to others."""
-        if not self._fenced(worker, ticket):
-            del self.members[worker]
-            self._orders.take_back(worker)
-            await self.wake()
 
     async def news(self, worker: str, ticket: str, have: Known | int, stats: dict[str, float]) -> News | Receipt:
         """What the worker does not know; waits for it, but not for long. `stats` is what the worker measured.
@@ -206,6 +202,7 @@ class Hub:
             return trajectory
         self._evaluated.append((trajectory.purpose, trajectory))
         self._orders.remove([trajectory.purpose])
+        self.taken_from[worker] += 1
         await self.wake()
         return Receipt(kind="accepted")
 
@@ -221,6 +218,9 @@ class Hub:
             return [Receipt(kind="later", reason="the queue is full")] * len(parcels)
         self.counters["queue_blocked_ms"] += round(1000 * (self._clock.now() - began_s))
         receipts = self._keep(worker, parcels)
+        kinds = Counter(receipt.kind for receipt in receipts)
+        self.taken_from[worker] += kinds["accepted"]
+        self._num_refused += kinds["refused"]
         await self.wake()
         return receipts
 
@@ -267,6 +267,11 @@ class Hub:
         if taken:
             await self.wake()
         return taken
+
+    def take_refused(self) -> int:
+        """How many deliveries were refused since this was last asked: nobody will see them, so nobody may wait."""
+        count, self._num_refused = self._num_refused, 0
+        return count
 
     async def take_evaluated(self, timeout_s: float) -> list[tuple[str, Trajectory]]:
         """Finished evaluation episodes with the ids of their orders."""

@@ -87,6 +87,20 @@ class Journal:
                 "UPDATE trajectories SET data = x'' WHERE seq <= ? AND length(data) > 0", (position,)
             )
 
+    def skip_to(self, position: int) -> None:
+        """Give no place up to this one any more: a checkpoint has it behind it, and a power cut may have taken the row.
+
+        Otherwise what comes next would have such a place, and be passed over by the next life.
+        """
+        table = ("trajectories", position)
+        with self._file.writing():
+            self._database.execute("UPDATE sqlite_sequence SET seq = MAX(seq, ?2) WHERE name = ?1", table)
+            self._database.execute(
+                "INSERT INTO sqlite_sequence (name, seq) SELECT ?1, ?2"
+                " WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = ?1)",
+                table,
+            )
+
     def newest_version(self) -> int:
         """The highest number that was ever noted; -1 if there is none."""
         ((newest,),) = self._file.rows("SELECT MAX(version) FROM versions")

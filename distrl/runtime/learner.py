@@ -8,7 +8,7 @@ and its batch is handed to `on_bad_batch`; weights that are not finite end the r
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any, Protocol, cast
 
@@ -21,9 +21,10 @@ from distrl.algorithms import Algorithm, Batch, Evaluation
 from distrl.core.errors import DistrlError, UserError
 from distrl.core.interfaces import Replay
 from distrl.core.seeds import derive_random
-from distrl.core.types import Invalid, Outcome, Trajectory
+from distrl.core.types import Outcome, Trajectory
 from distrl.runtime.curriculum import Curriculum
-from distrl.runtime.successes import Successes
+from distrl.runtime.kept import Deferred, Kept, evaluate, keep
+from distrl.runtime.successes import Example, Successes
 from distrl.runtime.tensors import pack_tensors
 
 OnBadBatch = Callable[[Mapping[str, Any], bytes], str]
@@ -65,6 +66,10 @@ class RestorableReplay(Replay, Protocol):
         """All of them, the oldest first."""
         ...
 
+    def get_blind(self, id: str) -> Trajectory:
+        """One of them with nothing to see, which is much faster."""
+        ...
+
     def state(self) -> bytes:
         """Everything, to go on from."""
         ...
@@ -95,19 +100,6 @@ class LearnerOptions(msgspec.Struct, frozen=True, kw_only=True):
     seed: int = 0
 
 
-class _Kept(msgspec.Struct, frozen=True, kw_only=True):
-    """A trajectory as the learner uses it."""
-
-    prepared: Any
-    rewards: Any
-    log_probs: Any
-    is_invalid: Any
-    is_terminal: bool
-    is_success: bool
-    template: str
-    group: str
-
-
 class Learner:
     """Trains one policy with one algorithm on what arrives."""
 
@@ -119,6 +111,7 @@ class Learner:
         curriculum: Curriculum,
         options: LearnerOptions,
         *,
+        demonstrations: Iterable[Example] = (),
         on_bad_batch: OnBadBatch = lambda facts, tensors: "",
     ) -> None:
         self.policy = policy
@@ -129,9 +122,9 @@ class Learner:
         self._curriculum = curriculum
         self._on_bad_batch = on_bad_batch
         self._bad_batch = ""
-        self._kept: dict[str, _Kept] = {}
+        self._kept: dict[str, Kept] = {}
         self._groups: dict[str, list[bool]] = {}
-        self._successes = Successes()
+        self._successes = Successes(demonstrations)
         self.num_received = 0
         self.num_untrainable = 0
         self.num_updates = 0
@@ -149,6 +142,7 @@ class Learner:
         if trajectory.id in self._kept:
             return  # sent twice, which is harmless
         self.num_received += 1
+        self._successes.look_at()
         if not trajectory.outcome.is_trainable:
             self.num_untrainable += 1
             return
@@ -166,27 +160,25 @@ class Learner:
         if self.num_received > self.options.warmup_trajectories:
             self._credit += len(trajectory.steps) / self.options.new_steps_per_update
 
-    def _keep(self, trajectory: Trajectory) -> _Kept:
+    def _keep(self, trajectory: Trajectory) -> Kept:
+        """What is known of a trajectory that replay has; the policy looks at it when it is drawn, if it ever is."""
         if trajectory.group:
             self._groups.setdefault(trajectory.group, []).append(trajectory.outcome is Outcome.SUCCEEDED)
-        if trajectory.outcome is Outcome.SUCCEEDED:
-            self._successes.add(trajectory.id, trajectory.task.template)
-        steps = trajectory.steps
-        return _Kept(
-            prepared=self.policy.prepare(trajectory),
-            rewards=np.array([s.reward for s in steps], np.float32),
-            log_probs=np.array([s.decision.log_prob for s in steps], np.float32),
-            is_invalid=np.array([isinstance(s.decision.action, Invalid) for s in steps], bool),
-            is_terminal=trajectory.outcome.is_terminal,
-            is_success=trajectory.outcome is Outcome.SUCCEEDED,
-            template=trajectory.task.template,
-            group=trajectory.group,
-        )
+        name = trajectory.id
+        kept = keep(trajectory, Deferred(lambda: self.policy.prepare(self.replay.get(name))))
+        if kept.is_success:
+            self._successes.add(trajectory.id, kept)
+        return kept
 
     @property
     def is_due(self) -> bool:
         """Whether enough data has arrived for another update."""
-        return self._credit >= 1.0
+        return self.num_due >= 1
+
+    @property
+    def num_due(self) -> int:
+        """How many updates the data that arrived allows."""
+        return int(self._credit)
 
     def update_while_due(self) -> Iterator[dict[str, float]]:
         """As many updates as the data that arrived allows; the metrics of each as it is made."""
@@ -198,6 +190,11 @@ class Learner:
         self._credit -= 1.0
         return self.update()
 
+    def spend_all(self) -> dict[str, float]:
+        """One update for all that arrived, however much: who cannot keep up does not let the fleet wait for it."""
+        self._credit %= 1.0
+        return self.update()
+
     # ---- what is remembered
 
     def plain_state(self) -> dict[str, Any]:
@@ -205,6 +202,7 @@ class Learner:
         return {name: getattr(self, name) for name in _COUNTERS} | {
             "version": self.policy.version,
             "groups": {group: [bool(v) for v in outcomes] for group, outcomes in self._groups.items()},
+            "num_shown": self._successes.num_shown + self._successes.num_missed,
         }
 
     def optimiser_tensors(self) -> dict[str, Tensor]:
@@ -222,8 +220,9 @@ class Learner:
             number, _, name = key.partition(".")
             state.setdefault(int(number), {})[name] = value
         self.optimiser.load_state_dict(self.optimiser.state_dict() | {"state": state})
-        self._kept = {trajectory_id: self._keep(self.replay.get(trajectory_id)) for trajectory_id in self.replay.ids()}
+        self._kept = {name: self._keep(self.replay.get_blind(name)) for name in self.replay.ids()}
         self._groups = {group: list(outcomes) for group, outcomes in plain["groups"].items()}
+        self._successes.num_missed = plain["num_shown"]
 
     # ---- what is learned
 
@@ -232,6 +231,7 @@ class Learner:
         ids, weights = self._sample()
         batch, evaluation = self.evaluate(ids, weights)
         loss, metrics = self.algorithm.loss(batch, evaluation)
+        ages = [self.policy.version - self._kept[name].version for name in ids]
         own_loss = self._own_loss()
         loss = loss + self.options.imitation_weight * own_loss
         self.optimiser.zero_grad()
@@ -249,20 +249,19 @@ class Learner:
             if self.num_updates % self.options.publish_every_updates == 0:
                 self.policy.version += 1
         numbers = {"loss": loss.detach(), "gradient_norm": norm, "imitation_loss": own_loss.detach(), **metrics}
-        return {name: float(number) for name, number in numbers.items()}
+        told = {name: float(number) for name, number in numbers.items()}
+        return told | {"age_mean": sum(ages) / len(ages), "age_max": float(max(ages))}
 
     def _own_loss(self) -> Tensor:
-        """Minus the log-probability of one's own solved trajectories; what is good once shall not be forgotten."""
+        """Minus the log-probability of demonstrations and own successes; what is good once shall not be forgotten."""
         if not self.options.imitation_weight:
             return torch.zeros(())
-        ids = self._successes.draw(
-            self.options.imitated_successes, derive_random(self.options.seed, "successes", self.num_updates)
-        )
-        if not ids:
+        rng = derive_random(self.options.seed, "successes", self.num_updates)
+        examples = self._successes.draw(self.options.imitated_successes, rng)
+        if not examples:
             return torch.zeros(())
-        kept = [self._kept[trajectory_id] for trajectory_id in ids]
-        moments = [moment for k in kept for moment in k.prepared.moments[:-1]]
-        said = self.policy.judge(moments, np.concatenate([k.prepared.choices for k in kept]))
+        moments = [moment for example in examples for moment in example.moments]
+        said = self.policy.judge(moments, np.concatenate([example.choices for example in examples]))
         return -cast("Tensor", said.log_prob).mean()
 
     def _refuse(self, reason: str, ids: Sequence[str], batch: Batch, evaluation: Evaluation) -> None:
@@ -329,64 +328,10 @@ class Learner:
     def evaluate(self, ids: Sequence[str], weights: Sequence[float]) -> tuple[Batch, Evaluation]:
         """The facts about these trajectories, and what the network says about them now."""
         kept = [self._kept[i] for i in ids]
-        lengths = [len(k.rewards) for k in kept]
-        moments = [m for k in kept for m in (k.prepared.moments[:-1] if k.is_terminal else k.prepared.moments)]
-        choices = np.concatenate([_with_final(k) for k in kept])
-        said = self.policy.judge(moments, choices)
-        place = _places(lengths, [k.is_terminal for k in kept])
-        exists = place >= 0
-        place = place.clamp(min=0)
-        steps, exist = (
-            place[:, :-1],
-            exists[:, :-1] & (torch.arange(place.shape[1] - 1) < torch.tensor(lengths)[:, None]),
-        )
-        evaluation = Evaluation(
-            log_prob_bt=said.log_prob[steps] * exist,
-            entropy_bt=said.entropy[steps] * exist,
-            value_logit_kbs=said.value_logits[:, place] * exists,
-            trajectory_value_logit_b=said.trajectory_value_logit[place[:, 0]],
-        )
-        return self._facts(kept, weights, exist), evaluation
-
-    def _facts(self, kept: Sequence[_Kept], weights: Sequence[float], mask_bt: Tensor) -> Batch:
         outcomes = [self._groups.get(k.group) or [k.is_success] for k in kept]
-        return Batch(
-            mask_bt=mask_bt,
-            reward_bt=_padded([k.rewards for k in kept], mask_bt),
-            behaviour_log_prob_bt=_padded([k.log_probs for k in kept], mask_bt),
-            is_invalid_bt=_padded([k.is_invalid for k in kept], mask_bt).bool(),
-            is_terminal_b=torch.tensor([k.is_terminal for k in kept]),
-            is_success_b=torch.tensor([float(k.is_success) for k in kept]),
-            group_mean_b=torch.tensor([float(np.mean(o)) for o in outcomes]),
-            group_std_b=torch.tensor([float(np.std(o)) for o in outcomes]),
-            weight_b=torch.tensor(list(weights)),
-        )
+        return evaluate(kept, outcomes, weights, self.policy)
 
 
 def _complaint(numbers: Mapping[str, float]) -> str:
     """What is not finite among these; nothing if all of it is."""
     return ", ".join(f"the {name} is {value}" for name, value in numbers.items() if not math.isfinite(value))
-
-
-def _with_final(kept: _Kept) -> Any:
-    """The choices, and a row of nothing for the last state where that is evaluated too."""
-    choices = kept.prepared.choices
-    return choices if kept.is_terminal else np.concatenate((choices, np.zeros((1, choices.shape[1]), choices.dtype)))
-
-
-def _places(lengths: Sequence[int], is_terminal: Sequence[bool]) -> Tensor:
-    """[B, T + 1]: where each state stands in the row of all states; -1 where there is none."""
-    places = torch.full((len(lengths), max(lengths) + 1), -1)
-    start = 0
-    for row, (length, ended) in enumerate(zip(lengths, is_terminal, strict=True)):
-        count = length if ended else length + 1
-        places[row, :count] = torch.arange(start, start + count)
-        start += count
-    return places
-
-
-def _padded(rows: Sequence[Any], mask_bt: Tensor) -> Tensor:
-    made = np.zeros(tuple(mask_bt.shape), np.float32)
-    for place, row in enumerate(rows):
-        made[place, : len(row)] = row
-    return torch.from_numpy(made)

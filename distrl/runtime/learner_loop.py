@@ -14,7 +14,8 @@ from distrl.core.clock import Clock
 from distrl.core.types import Trajectory
 from distrl.runtime.hub import Arrival, Hub
 
-TAKEN_AT_ONCE = 4
+TAKEN_AT_ONCE = 8
+"""Trajectories that may arrive for one update, if the learner is slow; if it is slower still, the fleet waits."""
 IDLE_S = 0.2
 
 
@@ -79,13 +80,16 @@ class LearnerLoop:
         for arrival in arrivals:
             await self._accept(arrival)
         if self.is_synchronous:
-            await self._end_round(len(arrivals))
+            await self._end_round(len(arrivals) + self._hub.take_refused())
         elif student.is_due:
             await student.update()
         await student.publish()
 
     async def _end_round(self, num_new: int) -> None:
-        """When every device has had its episode: all updates that are due, and a version of its own for the next."""
+        """When every device has had its episode: all updates that are due, and a version of its own for the next.
+
+        An episode that was refused was had too: its device waits for the next version like the others.
+        """
         self._round += num_new
         if self._round < max(1, self._hub.num_devices):
             return
@@ -97,11 +101,16 @@ class LearnerLoop:
 
     async def _accept(self, arrival: Arrival) -> None:
         """Learn from an arrival, unless the weights that made it are too old."""
-        lag = self._student.version - min(arrival.trajectory.policy_versions)
-        self.lags.append(lag)
         self.queued_s.append(self._clock.now() - arrival.time_s)
         self.position = arrival.position
-        if self._bound is not None and lag > self._bound and not self.is_synchronous:
-            self.counters["dropped_stale"] += 1
-        else:
+        if not self.is_too_old(arrival.trajectory):
             await self._student.learn_from(arrival.trajectory)
+
+    def is_too_old(self, trajectory: Trajectory) -> bool:
+        """Whether the weights that made it are older than the bound allows, which is counted."""
+        lag = self._student.version - min(trajectory.policy_versions)
+        self.lags.append(lag)
+        if self._bound is None or lag <= self._bound or self.is_synchronous:
+            return False
+        self.counters["dropped_stale"] += 1
+        return True

@@ -30,6 +30,11 @@ class LocalTraining:
         check_asynchronous(config)
         if address is None and num_workers == 0:
             raise UserError("--workers 0 is for a cluster (--address): on this machine alone nobody would work")
+        if address is not None and "://" in address:
+            raise UserError(
+                f"{address} is not the address of a node: the run's directory is here, so the learner has to be here. "
+                "Let this machine join the cluster, and use `--address auto` or HOST:PORT"
+            )
         if has_costs(config):
             raise UserError("[simulation] is for --runtime serial: here devices and models take the time they take")
         self._config = config

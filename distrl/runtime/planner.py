@@ -243,7 +243,8 @@ class _Play:
         self._credit += len(trajectory.steps) / self._fleet.new_steps_per_update
 
     async def update(self) -> None:
-        self._credit -= 1.0
+        is_behind = self._hub.depth > 0 and not self._loop.is_synchronous
+        self._credit = self._credit % 1.0 if is_behind else self._credit - 1.0
         self.num_updates += 1
         self.version += self.num_updates % self._fleet.publish_every_updates == 0
         await self._clock.sleep(self._fleet.update_s)

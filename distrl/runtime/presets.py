@@ -49,6 +49,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
                 "max_gradient_norm": 0.01,
                 "batch_trajectories": 16,
                 "imitated_successes": 0,
+                "demonstrations": 0,
                 "imitation_weight": 0.0,
             },
             "replay": {"capacity_steps": 10_000},

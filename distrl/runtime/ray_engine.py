@@ -3,8 +3,9 @@
     driver (this process) -- starts, watches, drains --> LearnerActor  <-- join, news, deliver -- WorkerActor (many)
 
 One machine gets a private Ray on loopback, with a token that nobody else has, and without dashboard; a cluster is
-joined by its address. Ray places the actors, restarts those that die and carries the weights; what must not be lost is
-in the journal and the spools, so a restarted actor goes on where the last one was.
+joined by its address. Ray places the actors, starts the learner again when it dies and carries the weights; workers are
+started again by the driver. What must not be lost is in the journal and the spools, so whoever is started again goes on
+where the last one was.
 """
 
 import asyncio
@@ -14,6 +15,7 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -28,7 +30,7 @@ from distrl.runtime.asynchronous import AsyncTraining, spool_path
 from distrl.runtime.fleet import HubAwayError
 from distrl.runtime.fleet_worker import FleetWorker, FleetWorkerOptions
 from distrl.runtime.hub import Known, News, Published, Receipt
-from distrl.runtime.ray_watch import CALL_S, Handle, Watch
+from distrl.runtime.ray_watch import CALL_S, Handle, Place, Watch
 from distrl.runtime.run_directory import RunDirectory
 from distrl.runtime.run_state import Progress
 from distrl.runtime.signals import first_signal
@@ -110,9 +112,9 @@ class LearnerActor:
         """End soon."""
         await self._training.drain()
 
-    async def progress(self, seen: int) -> tuple[Progress | None, list[Progress]]:
-        """Where the run stands, and the evaluations after the first `seen`."""
-        return self._progress, self._evaluations[seen:]
+    async def progress(self, seen: int) -> tuple[Progress | None, list[Progress], dict[str, int]]:
+        """Where the run stands, the evaluations after the first `seen`, and how much each worker has delivered."""
+        return self._progress, self._evaluations[seen:], dict(self._hub.taken_from)
 
     async def join(self, worker: str, ticket: str, place: str, num_devices: int) -> int:
         """See `Hub`."""
@@ -226,8 +228,8 @@ def train_on_ray(
             .remote(tables, place)
         )
         fleet = Fleet(tables, place)
-        fleet.start_here(config.collect.num_devices, num_workers)
-        Watch(learner, list(fleet.here.values()), fleet.look_for_machines, listener, interrupted.is_set).until_the_end()
+        here = fleet.places_here(config.collect.num_devices, num_workers)
+        Watch(learner, here, fleet.look_for_machines, listener, interrupted.is_set).until_the_end()
         return not interrupted.is_set()
 
 
@@ -250,42 +252,48 @@ class Fleet:
         self._first_devices: dict[str, int] = {}
         self._machines: dict[str, str] = {}
         """The workers of machines that are there, by node."""
-        self.here: dict[str, Handle] = {}
+        self._here: list[str] = []
 
-    def start_here(self, num_devices: int, num_workers: int) -> None:
+    def places_here(self, num_devices: int, num_workers: int) -> list[Place]:
         """Share devices out to workers on this machine."""
         node = ray.get_runtime_context().get_node_id()
-        for number in range(num_workers):
-            share = num_devices // num_workers + (number < num_devices % num_workers)
-            if share:
-                self.here[f"worker-{number}"] = self._start(f"worker-{number}", node, share)
+        count = min(num_workers, num_devices)
+        self._here = [f"worker-{number}" for number in range(count)]
+        shares = [num_devices // count + (number < num_devices % count) for number in range(count)]
+        return [self._place(*each, node, is_here=True) for each in zip(self._here, shares, strict=True)]
 
-    def look_for_machines(self) -> list[Handle]:
-        """Workers for machines that have joined with devices since the last look; those that left are forgotten."""
+    def look_for_machines(self) -> list[Place]:
+        """Places on machines that have joined with devices since the last look; those that left are forgotten."""
         offers = {node["NodeID"]: node for node in _nodes() if node["Alive"] and node["Resources"].get(DEVICES, 0) >= 1}
         for node in set(self._machines) - set(offers):
             _log.warning("the machine of %s has left; the run goes on without it", self._machines.pop(node))
-        started = []
+        joined = []
         for node, offer in offers.items():
             if node not in self._machines:
                 self._machines[node] = name = self._free_name(offer["NodeManagerHostname"])
                 _log.info("the machine of %s has joined", name)
-                started.append(self._start(name, node, int(offer["Resources"][DEVICES])))
-        return started
+                joined.append(self._place(name, int(offer["Resources"][DEVICES]), node, is_here=False))
+        return joined
 
     def _free_name(self, host: str) -> str:
         """The name of a machine's worker. A machine that comes back gets the same, so what it has spooled is sent."""
         plain = "worker-" + re.sub(r"[^A-Za-z0-9.-]+", "-", host)
         names = itertools.chain([plain], (f"{plain}-{number}" for number in itertools.count(2)))
-        return next(name for name in names if name not in {*self.here, *self._machines.values()})
+        return next(name for name in names if name not in {*self._here, *self._machines.values()})
 
-    def _start(self, name: str, node: str, num_devices: int) -> Handle:
+    def _place(self, name: str, num_devices: int, node: str, *, is_here: bool) -> Place:
         if name not in self._first_devices:
             self._first_devices[name] = self._num_devices
             self._num_devices += num_devices
         options = {"name": name, "num_devices": num_devices, "first_device": self._first_devices[name]}
+        return Place(name, partial(self._start, node, options), is_here)
+
+    def _start(self, node: str, options: dict[str, Any]) -> Handle | None:
+        """A worker's process. Ray does not start it again: it would not tell how often, and has no end to it."""
+        if not any(found["NodeID"] == node and found["Alive"] for found in _nodes()):
+            return None
         return (
             ray.remote(WorkerActor)
-            .options(max_restarts=-1, max_concurrency=10, num_cpus=0, scheduling_strategy=_on_node(node))
+            .options(max_restarts=0, max_concurrency=10, num_cpus=0, scheduling_strategy=_on_node(node))
             .remote(self._tables, self._run, options)
         )

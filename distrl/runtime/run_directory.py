@@ -16,7 +16,7 @@ import struct
 import threading
 import time
 from collections import defaultdict, deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -113,13 +113,13 @@ class RunDirectory:
         """The lines of `<kind>.jsonl`; a last line that was cut off is left out."""
         return list(_lines(self.path / f"{kind}.jsonl"))
 
-    def forget_after(self, kind: str, key: str, value: float) -> None:
-        """Remove lines beyond a point that a resumed run goes back to, so that none is there twice."""
+    def rewrite(self, kind: str, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Have these lines in `<kind>.jsonl` and no others."""
         file = self.path / f"{kind}.jsonl"
-        kept = b"".join(_json_line(line) for line in self.read(kind) if line.get(key, 0) <= value)
-        # Usually there is nothing to forget, and then a full disk is no reason not to begin.
-        if file.exists() and file.read_bytes() != kept:
-            write_safely(file, kept)
+        lines = b"".join(_json_line(row) for row in rows)
+        # Usually they are what is there, and then a full disk is no reason not to begin.
+        if lines != (file.read_bytes() if file.exists() else b""):
+            write_safely(file, lines)
 
     def close(self) -> None:
         """Write what still waits, if there is room now."""

@@ -5,7 +5,7 @@ trajectories come to the learner is the business of its subclasses: in one threa
 """
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from random import Random
 from typing import Any, Literal
 
@@ -19,10 +19,12 @@ from distrl.policies.tiny.policy import Snapshot, TinyPolicy
 from distrl.replay.prioritised import PrioritisedReplay
 from distrl.runtime.checkpoints import newest_checkpoint, save_checkpoint, write_safely
 from distrl.runtime.curriculum import Curriculum
+from distrl.runtime.demonstrations import examples, tasks_like
 from distrl.runtime.evaluation import Report, choose_episodes
 from distrl.runtime.learner import Learner, LearnerOptions
 from distrl.runtime.policies import load_start
 from distrl.runtime.run_directory import RunDirectory
+from distrl.runtime.successes import Example
 from distrl.runtime.tensors import pack_tensors, unpack_tensors
 from distrl.tasks.book import load_tasks
 from distrl.tasks.fresh import FreshTasks
@@ -61,6 +63,18 @@ def make_curriculum(config: Config, rng: Random, *, group_prefix: str = "") -> C
     )
 
 
+def show_expert(config: Config, policy: TinyPolicy) -> Iterator[Example]:
+    """The demonstrations of a run, made as they are asked for: the first of those that the shipped starts imitate.
+
+    Who starts from scratch is shown nothing.
+    """
+    learner = config.learner
+    if config.policy.start != "scratch" and learner.imitated_successes and learner.imitation_weight:
+        tasks = load_tasks(config.tasks.suite, "train")
+        shown = tasks_like(tasks, FreshTasks(config.tasks.suite), range(learner.demonstrations))
+        yield from examples(policy, shown, scale=config.phone.scale)
+
+
 class RunState:
     """One run: everything that learns, and everything that has to be remembered."""
 
@@ -77,9 +91,15 @@ class RunState:
             freshness_tau_versions=sampling.freshness_tau_versions,
             rng=derive_random(config.seed, "replay"),
         )
-        options = LearnerOptions(**config.learner.model_dump(), seed=config.seed)
-        keep = run.keep_bad_batch if run else lambda facts, tensors: ""
-        self.learner = Learner(self.policy, self.algorithm, replay, self.curriculum, options, on_bad_batch=keep)
+        self.learner = Learner(
+            self.policy,
+            self.algorithm,
+            replay,
+            self.curriculum,
+            LearnerOptions(**config.learner.model_dump(exclude={"demonstrations"}), seed=config.seed),
+            demonstrations=show_expert(config, self.policy),
+            on_bad_batch=run.keep_bad_batch if run else lambda facts, tensors: "",
+        )
         self._listener = listener
         self._snapshots: deque[Snapshot] = deque([self.policy.snapshot()], maxlen=config.collect.lag_versions + 1)
         self._recent: deque[bool] = deque(maxlen=RECENT)
@@ -183,7 +203,7 @@ class RunState:
             self.run_directory.log("events", {"event": "checkpoint skipped", "reason": reason})
         if files is None:
             for kind in ("metrics", "evaluations"):
-                self.run_directory.forget_after(kind, "trajectories", -1)
+                self.run_directory.rewrite(kind, [])
             return False
         state = msgspec.json.decode(files["state.json"])
         self.policy.load_tensors(unpack_tensors(files["weights.safetensors"]))
@@ -196,10 +216,22 @@ class RunState:
             tensors = unpack_tensors(files[f"acting-{version}.safetensors"])
             self._snapshots.append(Snapshot(version=version, parameters=tensors))
         self._restore_plain(state)
-        for kind in ("metrics", "evaluations"):
-            self.run_directory.forget_after(kind, "trajectories", self.learner.num_received)
+        self._forget_what_comes_again(self.run_directory)
         self.run_directory.log("events", {"event": "resumed", "trajectories": self.learner.num_received})
         return True
+
+    def _forget_what_comes_again(self, run: RunDirectory) -> None:
+        """Lines about what is beyond the checkpoint go, since it is done again; every other one is there, once.
+
+        An evaluation may end after the checkpoint of the point that it is about: then it is in its file only. It may
+        also be in the checkpoint only, if there was no room for its line.
+        """
+        received, updates = self.learner.num_received, self.learner.num_updates
+        run.rewrite("metrics", [row for row in run.read("metrics") if row.get("update", 0) <= updates])
+        rows = [*run.read("evaluations"), *self.curve]
+        found = {(row.get("trajectories", 0), row.get("updates", 0)): row for row in rows}
+        self.curve = [found[at] for at in sorted(found) if at[0] <= received and at[1] <= updates]
+        run.rewrite("evaluations", self.curve)
 
     def _restore_plain(self, state: Mapping[str, Any]) -> None:
         """Take over what `_plain_state` said, but for what has an owner of its own."""

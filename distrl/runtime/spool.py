@@ -4,11 +4,14 @@ It outlives the worker, so what a killed one had not delivered is delivered by i
 what the oldest weights made goes first, and is counted. What the learner refuses is set aside, not sent for ever.
 """
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import msgspec
 
-from distrl.runtime.safe_file import SafeFile
+from distrl.core.errors import UserError
+from distrl.runtime.safe_file import BUSY_S, SafeFile
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS parcels (
@@ -112,3 +115,26 @@ class Spool:
                 "INSERT INTO counters VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = value + ?",
                 (name, more, more),
             )
+
+
+class SpoolFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """What a spool says to somebody who only looks."""
+
+    acknowledged: frozenset[str]
+    num_waiting: int
+
+
+def look_into(path: Path) -> SpoolFacts:
+    """What is in a spool, also beside the worker whose it is; `UserError` if it cannot be read.
+
+    Nothing is changed, and nothing made: one that is only just being made is empty.
+    """
+    try:
+        with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=BUSY_S)) as database:
+            if not database.execute("SELECT 1 FROM sqlite_master WHERE name = 'counters'").fetchone():
+                return SpoolFacts(acknowledged=frozenset(), num_waiting=0)
+            acknowledged = frozenset(name for (name,) in database.execute("SELECT id FROM acknowledged"))
+            ((waiting,),) = database.execute("SELECT COUNT(*) FROM parcels")
+    except sqlite3.DatabaseError as error:
+        raise UserError(f"{path} cannot be read as a spool: {error}") from error
+    return SpoolFacts(acknowledged=acknowledged, num_waiting=waiting)

@@ -190,7 +190,7 @@ def test_pretraining_writes_an_encoder_and_its_log(tmp_path: Path, monkeypatch: 
 
 
 def test_imitation_writes_a_network_and_its_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    few = functools.partial(imitation.ImitationOptions, check_tasks=3)
+    few = functools.partial(imitation.ImitationOptions, checks_per_template=1)
     monkeypatch.setattr(imitation, "ImitationOptions", few)
     monkeypatch.setattr(critic, "CriticOptions", functools.partial(critic.CriticOptions, rounds=1, epochs=1))
     tasks = book.load_tasks("system", "train")[:6]

@@ -33,7 +33,7 @@ def test_a_plan_in_words_and_in_numbers() -> None:
     [
         (("--batch-ms", "30000"), "trajectories_per_min", -1),
         (("--decision-ms", "30000"), "trajectories_per_min", -1),
-        (("--update-s", "60"), "trajectories_per_min", -1),
+        (("--update-s", "60"), "updates_per_min", -1),
         (("--max-policy-lag", "0"), "trajectories_per_min", -1),
         (("--steps", "20"), "trajectories_per_min", -1),
         (("--latency", "phone"), "trajectories_per_min", 1),

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import re
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,6 +12,8 @@ from pathlib import Path
 import httpx
 import pytest
 from PIL import Image
+
+from distrl.devices.sim.adbd.packets import VERSION, Packet, encode
 
 
 def distrl(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -54,6 +57,7 @@ def test_equal_seeds_check_alike() -> None:
         (("phone", "--variation", "drak", "--no-browser"), "dark"),
         (("phone", "--app", "no/such/file.py", "--no-browser"), "no/such/file.py"),
         (("phone", "--record", "film.webp"), "--task"),
+        (("phone", "--no-page"), "--adb"),
         (("phone", "--task", "general-train-0000", "--record", "film.mp4"), ".webp"),
         (("tasks", "import", "no-such-file.txt"), "no-such-file.txt"),
     ],
@@ -128,6 +132,36 @@ def test_two_phones_run_side_by_side_and_a_taken_port_is_explained() -> None:
         done = distrl("phone", "--no-browser", "--port", first.rpartition(":")[2])
         assert done.returncode == 2
         assert "--port 0" in done.stderr
+
+
+def greeting(address: str) -> bytes:
+    """What a phone answers to the first packet of an adb server."""
+    host, _, port = address.rpartition(":")
+    with socket.create_connection((host, int(port)), timeout=20) as connection:
+        connection.sendall(encode(Packet(command="CNXN", arg0=VERSION, arg1=1 << 20, payload=b"host::")))
+        return connection.recv(24)[:4]
+
+
+@pytest.mark.parametrize("options", [("--no-page",), ("--page",)])
+def test_a_phone_is_served_to_adb_with_the_page_or_instead_of_it(options: tuple[str, ...]) -> None:
+    command = [sys.executable, "-c", "from distrl.cli.main import main; main()", "phone", "--no-browser"]
+    process = subprocess.Popen([*command, "--adb", "0", *options], stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        if "--page" in options:
+            page = process.stdout.readline().strip()
+            assert page.startswith("http://127.0.0.1:")
+        address = process.stdout.readline().strip()
+        assert re.fullmatch(r"127\.0\.0\.1:\d+", address)
+        assert greeting(address) == b"CNXN"
+        if "--page" in options:
+            assert httpx.get(f"{page}/status").status_code == 200
+        taken = distrl("phone", "--no-browser", "--no-page", "--adb", address.rpartition(":")[2])
+        assert taken.returncode == 2
+        assert "--adb 0" in taken.stderr
+    finally:
+        process.terminate()
+        process.wait(10)
 
 
 @pytest.mark.slow

@@ -137,6 +137,8 @@ def test_an_algorithm_of_your_own_trains_from_its_file(tmp_path: Path, monkeypat
         (["--minutes", "soon"], ["--minutes", "valid number"]),
         (["--seed", "-1"], ["--seed -1", "greater than or equal to 0"]),
         (["--runtime", "cluster"], ["unknown runtime 'cluster'", "serial"]),
+        (["--runtime", "serial", "--address", "auto"], ["--address is for --runtime local"]),
+        (["--address", "ray://127.0.0.1:10001"], ["ray://127.0.0.1:10001", "--address auto"]),
         (["--config", "nothing.toml"], ["nothing.toml", "cannot be read"]),
         (["--set", "policy.start=nothing.safetensors"], ["nothing.safetensors", "No such file"]),
         (["--set", "policy.start=damaged.safetensors"], ["damaged"]),

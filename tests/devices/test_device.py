@@ -1,4 +1,4 @@
-"""The simulated device: the contract of every device, its reaction times and its faults, on virtual time."""
+"""The simulated device: its reaction times and its faults, on virtual time (the contract is in test_contract.py)."""
 
 import asyncio
 import statistics
@@ -11,7 +11,7 @@ from distrl.core.config import Config, PhoneConfig
 from distrl.core.errors import DeviceError, UnknownNameError
 from distrl.core.interfaces import Device, GroundTruth
 from distrl.core.seeds import derive_random
-from distrl.core.types import Claim, Finish, Invalid, Observation, OpenApp, Tap, Wait
+from distrl.core.types import Observation, OpenApp, Tap, Wait
 from distrl.devices.sim.device import SimDevice
 from distrl.devices.sim.faults import FAULTS, Faults
 from distrl.devices.sim.latency import PROFILES, Latency
@@ -21,57 +21,6 @@ from distrl.runtime.build import make_sim_device
 def device(*, latency: str = "instant", script: Mapping[int, str] | None = None, number: int = 0) -> SimDevice:
     config = Config(phone=PhoneConfig.model_validate({"latency": latency}))
     return make_sim_device(config, number, script=script)
-
-
-# ---------------------------------------------------------------- the contract of a device
-
-DEVICES = {"sim": device}
-
-
-@pytest.mark.parametrize("kind", DEVICES)
-def test_a_device_shows_what_was_done_and_reset_undoes_it(kind: str) -> None:
-    async def use() -> tuple[Observation, Observation, Observation]:
-        made: Device = DEVICES[kind]()
-        await made.reset()
-        start = await made.observe()
-        await made.perform(OpenApp(app="Clock"))
-        opened = await made.observe()
-        await made.reset()
-        again = await made.observe()
-        await made.close()
-        await made.close()
-        return start, opened, again
-
-    start, opened, again = run_virtual(use())
-    assert start.screen == again.screen != opened.screen
-    assert start.activity == again.activity != opened.activity
-
-
-@pytest.mark.parametrize("kind", DEVICES)
-def test_finish_and_invalid_touch_nothing(kind: str) -> None:
-    async def use() -> tuple[Observation, Observation]:
-        made: Device = DEVICES[kind]()
-        await made.reset()
-        start = await made.observe()
-        await made.perform(Finish(claim=Claim.COMPLETE))
-        await made.perform(Invalid(raw="?", reason="?"))
-        return start, await made.observe()
-
-    start, after = run_virtual(use())
-    assert start.screen == after.screen
-
-
-@pytest.mark.parametrize("kind", DEVICES)
-def test_observations_carry_candidates_within_the_screen(kind: str) -> None:
-    async def use() -> Observation:
-        made: Device = DEVICES[kind]()
-        await made.reset()
-        return await made.observe()
-
-    seen = run_virtual(use())
-    assert 0 < len(seen.elements) <= 64
-    assert all(0 <= v <= 1 for e in seen.elements for v in e.box)
-    assert len(seen.screen.data) == seen.screen.width * seen.screen.height * 3
 
 
 def test_the_sim_is_a_device_with_ground_truth() -> None:

@@ -156,6 +156,19 @@ def test_at_finish_the_judge_is_asked_only_then() -> None:
     assert [r.outcome for r in results] == [None, None, Outcome.SUCCEEDED]
 
 
+def test_the_judge_is_shown_the_step_that_it_judges() -> None:
+    seen: list[tuple[Action, ...]] = []
+
+    class Watching(ScriptedJudge):
+        async def judge(self, task: Task, steps: tuple[Step, ...], final: Observation) -> Verdict:
+            seen.append(tuple(step.decision.action for step in steps))
+            return await super().judge(task, steps, final)
+
+    home, end = Press(button=Button.HOME), Finish(claim=Claim.COMPLETE)
+    judged(Watching(Ruling.FAILURE, Ruling.FAILURE), home, end, when="each_step")
+    assert seen == [(home,), (home, end)]
+
+
 def test_a_judge_outage_is_unknown_and_never_a_failure() -> None:
     results = judged(ScriptedJudge(None, None), Wait(), Finish(claim=Claim.COMPLETE), when="each_step")
     assert results[0].verdict is not None

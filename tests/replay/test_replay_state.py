@@ -145,3 +145,12 @@ def test_a_state_that_contradicts_itself_is_refused_and_nothing_changes() -> Non
     ]
     for contradiction in contradictions:
         assert_refused(seal(contradiction))
+
+
+def test_a_trajectory_can_be_had_without_its_screens() -> None:
+    replay = make_replay()
+    replay.add(episode("a", versions=(0, 1), screens=[screen(1), screen(2), screen(3)]))
+    blind, whole = replay.get_blind("a"), replay.get("a")
+    assert (blind.id, len(blind.steps), blind.policy_versions) == (whole.id, 2, whole.policy_versions)
+    assert {step.observation.screen.data for step in blind.steps} == {b""} == {blind.final.screen.data}
+    assert whole.final.screen == screen(3)

@@ -1,5 +1,6 @@
 """Screens are kept once, for as long as a trajectory shows them."""
 
+import tracemalloc
 from random import Random
 
 import pytest
@@ -139,3 +140,13 @@ def test_repeated_screens_take_a_small_share_of_their_pixels() -> None:
         replay.add(episode(f"{number}", screens=[screen(number % 2, width=270, height=600)] * 2))
 
     assert replay.num_bytes < 20 * 2000
+
+
+def test_what_is_compressed_takes_no_more_memory_than_its_bytes() -> None:
+    compression, pixels = Compression(), bytes(10**6)
+    tracemalloc.start()
+    packed = compression.compress(pixels)
+    taken, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(packed) < 1000
+    assert taken < 10_000

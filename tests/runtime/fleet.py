@@ -43,6 +43,7 @@ SMALL: dict[str, dict[str, Any]] = {
         "warmup_trajectories": 4,
         "new_steps_per_update": 6.0,
         "publish_every_updates": 2,
+        "demonstrations": 0,
     },
     "collect": {"num_devices": 2},
     "train": {"num_trajectories": 16},

@@ -1,6 +1,6 @@
 """Learners for tests: a fake algorithm that shows what it was given, and learners around it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from random import Random
 from typing import Any
 
@@ -14,6 +14,7 @@ from distrl.policies.tiny.policy import TinyPolicy
 from distrl.replay.prioritised import PrioritisedReplay
 from distrl.runtime.curriculum import Curriculum
 from distrl.runtime.learner import Learner, LearnerOptions
+from distrl.runtime.successes import Example
 
 from .fleet import plain_trajectory, real_trajectories, task
 
@@ -52,6 +53,7 @@ def make_learner(
     policy: TinyPolicy | None = None,
     capacity_steps: int = 10_000,
     is_adaptive: bool = False,
+    demonstrations: Iterable[Example] = (),
     **options: Any,
 ) -> Learner:
     sampling = algorithm.sampling
@@ -63,7 +65,8 @@ def make_learner(
     )
     chosen = LearnerOptions(**{"batch_trajectories": 6, "warmup_trajectories": 1, **options})
     curriculum = Curriculum([task()], Random(2), is_adaptive=is_adaptive)
-    return Learner(policy or TinyPolicy("text", seed=7), algorithm, replay, curriculum, chosen)
+    policy = policy or TinyPolicy("text", seed=7)
+    return Learner(policy, algorithm, replay, curriculum, chosen, demonstrations=demonstrations)
 
 
 def filled(algorithm: Algorithm, *, count: int = 8, **settings: Any) -> Learner:

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from distrl.runtime.checkpoints import (
     KEPT,
     CheckpointError,
+    kept_checkpoints,
     load_checkpoint,
     newest_checkpoint,
     save_checkpoint,
@@ -66,6 +68,35 @@ def test_two_are_kept(tmp_path: Path) -> None:
         save_checkpoint(tmp_path, number, files(number))
     assert sorted(p.name for p in tmp_path.iterdir()) == ["000000003", "000000004"]
     assert KEPT == 2
+
+
+@pytest.mark.parametrize("name", ["weights.bin", "state.json", "manifest.json"])
+def test_one_that_is_torn_is_none_of_the_two_that_are_kept(tmp_path: Path, name: str) -> None:
+    save_checkpoint(tmp_path, 1, files(1))
+    file = save_checkpoint(tmp_path, 2, files(2)) / name
+    file.write_bytes(file.read_bytes()[:-10])
+    file = save_checkpoint(tmp_path, 3, files(3)) / name
+    assert kept_checkpoints(tmp_path) == [3, 1]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["000000001", "000000003"]
+    file.unlink()
+    assert newest_checkpoint(tmp_path)[0] == files(1)
+
+
+def test_one_that_was_found_damaged_is_none_of_the_two_that_are_kept(tmp_path: Path) -> None:
+    save_checkpoint(tmp_path, 1, files(1))
+    (save_checkpoint(tmp_path, 2, files(2)) / "weights.bin").write_bytes(b"!" * 100)
+    assert newest_checkpoint(tmp_path)[0] == files(1)
+    save_checkpoint(tmp_path, 3, files(3))
+    assert kept_checkpoints(tmp_path) == [3, 1]
+
+
+def test_a_manifest_without_sizes_is_as_good_as_ever(tmp_path: Path) -> None:
+    for number in (1, 2):
+        manifest = save_checkpoint(tmp_path, number, files(number)) / "manifest.json"
+        manifest.write_text(re.sub(r" \d+\"", '"', manifest.read_text()))
+    save_checkpoint(tmp_path, 3, files(3))
+    assert kept_checkpoints(tmp_path) == [3, 2]
+    assert load_checkpoint(tmp_path / "000000002") == files(2)
 
 
 def test_saving_again_replaces(tmp_path: Path) -> None:
@@ -124,8 +155,8 @@ def test_a_manifest_that_says_something_else_is_refused(tmp_path: Path, content:
 
 
 def test_all_that_are_damaged_are_named(tmp_path: Path) -> None:
-    for number in (1, 2):
-        (save_checkpoint(tmp_path, number, files(number)) / "weights.bin").write_bytes(b"?")
+    for path in [save_checkpoint(tmp_path, number, files(number)) for number in (1, 2)]:
+        (path / "weights.bin").write_bytes(b"?")
     found, reasons = newest_checkpoint(tmp_path)
     assert found is None
     assert [("000000002" in r, "000000001" in r) for r in reasons] == [(True, False), (False, True)]
@@ -185,7 +216,9 @@ def test_the_manifest_is_written_last_and_everything_before_it_is_seen(
 ) -> None:
     with power_cut(monkeypatch, 99) as made:
         save_checkpoint(tmp_path, 1, files(1))
+    *made, last = made
     assert made[-5:] == ["open", "fsync", "fsync", "rename", "fsync"], "manifest, what names the files, the directory"
+    assert last == "open", "a look at what is there, to see which are to be kept"
 
 
 def test_what_a_kill_left_behind_is_swept_whatever_the_next_number_is(

@@ -18,7 +18,9 @@ from distrl.runtime.fleet import (
     FencedError,
     Patience,
 )
+from distrl.runtime.hub import Receipt
 from distrl.runtime.spool import Parcel, Spool
+from distrl.runtime.wire import encode
 
 from .fleet import plain_trajectory
 from .hubs import (
@@ -309,6 +311,49 @@ def test_what_had_to_go_from_the_spool_is_counted(learner: Learner, tmp_path: Pa
 
     run_virtual(run())
     assert courier.counters["dropped"] > 0
+
+
+class HeldLink(FlakyLink):
+    """One whose deliveries are on their way until they may arrive."""
+
+    def __init__(self, learner: Learner) -> None:
+        super().__init__(learner)
+        self.may_arrive = asyncio.Event()
+
+    async def deliver(self, worker: str, ticket: str, parcels: list[bytes]) -> list[Receipt]:
+        await self.may_arrive.wait()
+        return await super().deliver(worker, ticket, parcels)
+
+
+def test_what_is_dropped_on_its_way_lets_nobody_send_more_than_may_wait(learner: Learner, tmp_path: Path) -> None:
+    large, small = plain_trajectory("large", num_steps=4000), [plain_trajectory(f"w-{n:02d}") for n in range(20)]
+    size = len(encode(large)) + 10
+    assert size > 10 * len(encode(small[0]))
+    spool, link = Spool(tmp_path / "small.sqlite", max_bytes=size), HeldLink(learner)
+    courier = make_courier(link, spool)
+
+    async def send_all() -> None:
+        for each in small:
+            await courier.send(each)
+
+    async def run() -> int:
+        await joined(learner)
+        async with running(courier.run()):
+            await courier.send(plain_trajectory("on-its-way"))
+            await asyncio.sleep(1.0)
+            await courier.send(large)
+            assert courier.counters["dropped"] == 1
+            link.may_arrive.set()
+            await courier.flush()
+            link.may_arrive.clear()
+            sending = asyncio.ensure_future(send_all())
+            await asyncio.sleep(100.0)
+            waiting = len(spool)
+            sending.cancel()
+            return waiting
+
+    assert run_virtual(run()) == MAX_UNDELIVERED + 1
+    assert learner.journalled() == ["on-its-way", "large"]
 
 
 def test_a_courier_whose_name_was_taken_stops_and_says_by_whom(learner: Learner, spool: TightSpool) -> None:

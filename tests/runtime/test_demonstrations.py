@@ -1,15 +1,16 @@
 """Demonstrations: what an expert does, in the policy's own language, with slips that are marked as such."""
 
-from collections import Counter
 from random import Random
 
 import pytest
 
 from distrl.core.types import Element, Observation, Outcome, Screen, Trajectory
 from distrl.policies.tiny.actions import ELEMENT_VERBS, Verb, action_of, verb_of
+from distrl.policies.tiny.policy import TinyPolicy
 from distrl.policies.tiny.words import words_of
-from distrl.runtime.demonstrations import SLIP, choose_tasks, demonstrate, random_choice
+from distrl.runtime.demonstrations import SLIP, demonstrate, examples, random_choice, tasks_like
 from distrl.tasks.book import load_tasks
+from distrl.tasks.fresh import FreshTasks
 
 TASKS = load_tasks("general", "train")[4:600:60]
 
@@ -71,14 +72,26 @@ def test_the_same_seed_shows_the_same_and_a_task_the_same_in_any_company(noisy: 
     assert [[s.decision for s in t.steps] for t in other] != [[s.decision for s in t.steps] for t in again]
 
 
-def test_of_every_template_so_many_tasks_are_chosen_or_all_there_are() -> None:
-    tasks = load_tasks("general", "train")
-    have = Counter(t.template for t in tasks)
-    chosen = choose_tasks(tasks, 3, Random(0))
-    assert Counter(t.template for t in chosen) == {name: min(3, count) for name, count in have.items()}
-    assert len({t.id for t in chosen}) == len(chosen)
-    assert [t.template for t in chosen] != sorted(t.template for t in chosen)
-    assert chosen == choose_tasks(tasks, 3, Random(0)) != choose_tasks(tasks, 3, Random(1))
+def test_for_every_number_there_is_a_new_task_of_every_template() -> None:
+    tasks = load_tasks("web_shopping", "train")
+    made = tasks_like(tasks, FreshTasks("web_shopping"), (5, 6))
+    templates = list(dict.fromkeys(t.template for t in tasks))
+    assert [t.template for t in made] == templates * 2
+    assert not {t.instruction for t in made} & {t.instruction for t in load_tasks("web_shopping", "test")}
+    assert tasks_like(tasks, FreshTasks("web_shopping"), (6,)) == made[len(templates) :] != made[: len(templates)]
+
+
+def test_examples_are_the_demonstrations_that_succeed_without_their_slips(noisy: list[Trajectory]) -> None:
+    policy = TinyPolicy("text")
+    solved = [t for t in noisy if t.outcome is Outcome.SUCCEEDED]
+    assert len(solved) < len(noisy)
+    made = list(examples(policy, TASKS, noise=0.3, seed=1))
+    assert [e.template for e in made] == [t.task.template for t in solved]
+    for example, shown in zip(made, solved, strict=True):
+        meant = [step for step in shown.steps if step.decision.raw != SLIP]
+        assert [verb_of(step.decision)[0] for step in meant] == example.choices[:, 0].tolist()
+        assert len(example.moments) == len(meant)
+    assert sum(len(e.moments) for e in made) < sum(len(t.steps) for t in solved)
 
 
 def test_a_slip_touches_what_can_be_touched_and_never_ends_the_episode() -> None:

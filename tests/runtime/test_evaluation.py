@@ -83,6 +83,12 @@ def test_the_table_of_four_episodes() -> None:
     assert report.by_tag["ads"] == 0.5
 
 
+def test_templates_that_training_never_shows_are_counted_by_themselves() -> None:
+    names = [("set_alarm", True), ("move_alarm", True), ("move_alarm", False), ("from elsewhere", True)]
+    report = summarise([solved(f"{n}", name, 1, (), steps=2, is_success=good) for n, (name, good) in enumerate(names)])
+    assert report.by_tag == {"unseen_template": 0.5}
+
+
 def test_no_episodes_say_nothing() -> None:
     report = summarise([])
     assert (report.success, report.low, report.high, report.episodes) == (0.0, 0.0, 1.0, 0)

@@ -39,7 +39,6 @@ def test_a_second_worker_of_the_same_name_fences_the_first(learner: Learner) -> 
         await asyncio.sleep(3.0)
         await hub.join("w", "t2", "there:2", 1)
         deliveries = await hub.deliver("w", "t", [parcel("a"), parcel("b")])
-        await hub.leave("w", "t")
         return await waiting, deliveries, hub.members["w"].place, await hub.deliver("w", "t2", [parcel("c")])
 
     (waited_s, heard), deliveries, place, others = run_virtual(run())
@@ -69,14 +68,17 @@ def test_who_joins_again_with_its_ticket_is_the_same(learner: Learner) -> None:
     assert learner.events == []
 
 
-def test_who_has_left_is_no_member(learner: Learner) -> None:
-    async def run() -> int:
+def test_what_each_worker_made_is_counted_and_nothing_twice(learner: Learner) -> None:
+    async def run() -> dict[str, int]:
         hub = await joined(learner)
-        await hub.leave("w", "t")
-        await hub.leave("w", "t")
-        return hub.num_devices
+        await hub.join("v", "t", "there:2", 1)
+        await deliver(hub, "a", "b")
+        await deliver(hub, "b")
+        await hub.deliver("v", "t", [b"what is this"])
+        await hub.report("w", "t", encode(evaluated("e-0", "x")))
+        return dict(hub.taken_from)
 
-    assert run_virtual(run()) == 0
+    assert run_virtual(run()) == {"w": 3, "v": 0}
 
 
 def test_silent_workers_are_forgotten_and_may_come_back(learner: Learner) -> None:

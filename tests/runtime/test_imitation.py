@@ -1,10 +1,19 @@
 """Imitation: a few demonstrations are enough to solve some tasks that were not shown."""
 
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
 import pytest
 
 from distrl.core.types import Task
+from distrl.policies.tiny.features import Moment
 from distrl.policies.tiny.policy import TinyPolicy
+from distrl.runtime import imitation
+from distrl.runtime.evaluation import Report, summarise
 from distrl.runtime.imitation import ImitationOptions, Progress, imitate
+from distrl.runtime.successes import Example
 from distrl.tasks.book import load_tasks
 
 from . import fleet
@@ -17,7 +26,7 @@ def some_tasks() -> list[Task]:
 
 
 def learn(seed: int = 0, **options: float) -> list[Progress]:
-    chosen = {"per_template": 5, "noise": 0.1, "batch_steps": 16, "check_tasks": 4, **options}
+    chosen = {"per_template": 5, "noise": 0.1, "batch_steps": 16, "checks_per_template": 1, **options}
     config = fleet.settings(seed, collect={"num_devices": 4})
     return list(imitate(TinyPolicy("text", seed=seed), some_tasks(), config, ImitationOptions(**chosen)))  # type: ignore[arg-type]
 
@@ -25,36 +34,57 @@ def learn(seed: int = 0, **options: float) -> list[Progress]:
 @pytest.mark.learning
 @pytest.mark.slow
 def test_after_a_few_epochs_the_loss_has_fallen_and_some_tasks_are_solved_that_were_not_shown() -> None:
-    made = learn(target=2.0, max_epochs=12, check_every_epochs=3, learning_rate=2e-3, entropy_weight=0.0)
-    assert [p.epoch for p in made] == [3, 6, 9, 12]
+    made = learn(target=2.0, max_epochs=12, learning_rate=2e-3, entropy_weight=0.0)
+    assert [p.epoch for p in made] == list(range(1, 13))
     assert made[-1].loss < 0.6 * made[0].loss
     assert max(p.report.success for p in made) > 0.0
     assert max(p.sampled.success for p in made) > 0.0
-    assert all(p.report.episodes == 4 for p in made)
+    assert all(p.report.episodes == 3 for p in made)
 
 
 @pytest.mark.learning
 def test_it_stops_as_soon_as_the_target_is_reached() -> None:
-    made = learn(target=0.0, max_epochs=5, check_every_epochs=1, per_template=1)
+    made = learn(target=0.0, max_epochs=5, per_template=1)
     assert [p.epoch for p in made] == [1]
 
 
 @pytest.mark.learning
-def test_the_last_epoch_is_checked_whatever_the_interval() -> None:
-    made = learn(target=2.0, max_epochs=2, check_every_epochs=50, per_template=1)
-    assert [p.epoch for p in made] == [2]
-
-
-@pytest.mark.learning
 def test_the_same_seed_learns_the_same() -> None:
-    once, again = (learn(target=2.0, max_epochs=2, check_every_epochs=1, per_template=1) for _ in range(2))
+    once, again = (learn(target=2.0, max_epochs=2, per_template=1) for _ in range(2))
     assert once == again
 
 
 @pytest.mark.learning
 def test_where_doubt_is_worth_something_less_is_certain() -> None:
     def certainty(entropy_weight: float) -> float:
-        made = learn(target=2.0, max_epochs=8, check_every_epochs=50, per_template=2, entropy_weight=entropy_weight)
-        return made[-1].loss
+        return learn(target=2.0, max_epochs=8, per_template=2, entropy_weight=entropy_weight)[-1].loss
 
     assert certainty(0.0) < certainty(1.0)
+
+
+@pytest.mark.learning
+def test_what_is_not_solved_yet_is_shown_more_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[Counter[str]] = []
+    of_moment: dict[int, str] = {}
+
+    def report(**by_template: float) -> Report:
+        return msgspec.structs.replace(summarise([]), by_template=by_template)
+
+    def noting(
+        policy: object, moments: list[Moment], choices: object, optimiser: object, batches: Any, _: float
+    ) -> float:
+        shown.append(Counter(of_moment[id(moments[i])] for rows in batches for i in rows))
+        return 0.0
+
+    def examples(*args: object, **options: object) -> Iterator[Example]:
+        for example in real_examples(*args, **options):  # type: ignore[arg-type]
+            of_moment.update({id(moment): example.template for moment in example.moments})
+            yield example
+
+    real_examples = imitation.examples
+    monkeypatch.setattr(imitation, "examples", examples)
+    monkeypatch.setattr(imitation, "_epoch", noting)
+    monkeypatch.setattr(imitation, "check", lambda *a, **o: report(set_alarm=1.0, switch_alarm=1.0, delete_alarm=0.0))
+    learn(target=2.0, max_epochs=6, per_template=2)
+    assert shown[0]["delete_alarm"] < shown[0].total() / 2
+    assert shown[-1]["delete_alarm"] > 0.7 * shown[-1].total()

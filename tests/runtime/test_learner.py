@@ -341,3 +341,13 @@ def test_nobody_starts_from_weights_that_are_not_finite() -> None:
         policy.parameters()[0].view(-1)[0] = float("inf")
     with pytest.raises(UserError, match="not all finite"):
         make_learner(FakeAlgorithm(), policy=policy)
+
+
+def test_how_old_the_batch_is_is_told() -> None:
+    learner = make_learner(FakeAlgorithm(), batch_trajectories=40, publish_every_updates=100)
+    for version in (1, 4):
+        learner.receive(plain_trajectory(f"of {version}", version=version))
+    learner.policy.version = 7
+    told = learner.update()
+    assert told["age_max"] == 6.0
+    assert 3.0 < told["age_mean"] < 6.0

@@ -6,7 +6,7 @@ import pytest
 
 from distrl.algorithms import ALGORITHMS, make_algorithm
 from distrl.core.types import Decision, Invalid, Outcome, Trajectory
-from distrl.policies.tiny.policy import TinyPolicy
+from distrl.policies.tiny.policy import Prepared, TinyPolicy
 from distrl.runtime.learner import Learner
 
 from .fleet import declared, plain_trajectory, real_policy, real_trajectories, shortened
@@ -173,3 +173,31 @@ def test_after_a_restart_the_same_updates_follow(name: str, options: dict[str, b
     assert sum(one for one, _ in due) > 0, "what was left of the steps before the restart counts"
     assert straight.policy.version == restored.policy.version
     assert straight.replay.ids() == restored.replay.ids()
+
+
+class CountingPolicy(TinyPolicy):
+    """Counts what it looks at."""
+
+    num_prepared = 0
+
+    def prepare(self, trajectory: Trajectory) -> Prepared:
+        self.num_prepared += 1
+        return super().prepare(trajectory)
+
+
+def test_after_a_restart_only_what_is_drawn_is_looked_at_again() -> None:
+    before = make_learner(make_algorithm("filtered_bc", {}), batch_trajectories=1)
+    for trajectory in real_trajectories():
+        before.receive(trajectory)
+    policy = CountingPolicy("text", seed=7)
+    after = make_learner(make_algorithm("filtered_bc", {}), policy=policy, batch_trajectories=1)
+    after.replay.restore(before.replay.state())
+    after.restore(before.plain_state(), before.optimiser_tensors())
+    assert policy.num_prepared == 0
+    assert after.replay.ids() == before.replay.ids()
+    after.update()
+    assert policy.num_prepared == 1
+    ids = after.replay.ids()
+    for _ in range(2):
+        after.evaluate(ids, [1.0] * len(ids))
+    assert policy.num_prepared == len(ids)

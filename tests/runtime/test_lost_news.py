@@ -316,7 +316,7 @@ def test_an_evaluation_leaves_no_orders_behind(learner: Learner) -> None:
         for name in both:
             await hub.report("w", "t", encode(evaluated(name, name)))
         await evaluation
-        await hub.leave("dies", "t")
+        await hub.join("dies", "its next process", "there", 2)
         return [taken], sorted(both), names((await ask(hub))[1])
 
     assert run_virtual(run()) == (["e-greedy-0"], ["e-greedy-0", "e-greedy-1"], [])

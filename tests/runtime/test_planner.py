@@ -31,12 +31,25 @@ def test_twice_the_devices_collect_twice_as_much_with_twice_the_lag() -> None:
 
 
 def test_a_slow_learner_sets_the_pace() -> None:
-    made = planned(devices=256, update_s=1.0)
-    assert made.steps_per_s == pytest.approx(24.0, rel=0.03)
-    assert made.updates_per_min == pytest.approx(60.0, rel=0.03)
+    made = planned(devices=256, update_s=2.0)
+    assert made.steps_per_s == pytest.approx(8 * 8 / 2.0, rel=0.03), "an update takes up to eight trajectories"
+    assert made.updates_per_min == pytest.approx(30.0, rel=0.03)
     assert made.learner_use == pytest.approx(1.0, abs=0.03)
     assert made.limit == "learner"
     assert made.device_use < 0.95
+
+
+def test_a_learner_that_is_not_much_too_slow_makes_fewer_updates_and_nobody_waits() -> None:
+    made = planned(devices=256, update_s=1.0)
+    assert made.trajectories_per_min == pytest.approx(60 * 256 / EVEN_EPISODE_S, rel=0.03)
+    assert made.updates_per_min == pytest.approx(60.0, rel=0.03), "half of what the steps would have paid for"
+    assert made.device_use > 0.97
+
+
+@pytest.mark.parametrize("steps", [24.0, 6.0, 2.0])
+def test_a_fast_learner_makes_every_update_that_the_steps_pay_for(steps: float) -> None:
+    made = planned(devices=4, update_s=0.01, new_steps_per_update=steps, minutes=40.0)
+    assert made.updates_per_min == pytest.approx(60 * made.steps_per_s / steps, rel=0.05)
 
 
 def test_a_slow_policy_sets_the_pace_and_a_second_worker_doubles_it() -> None:

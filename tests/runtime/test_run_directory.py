@@ -127,13 +127,13 @@ def test_nothing_was_logged_yet(tmp_path: Path) -> None:
     assert RunDirectory(tmp_path).read("metrics") == []
 
 
-def test_lines_beyond_a_point_are_forgotten_and_a_torn_one_with_them(tmp_path: Path) -> None:
+def test_lines_can_be_written_anew_and_a_torn_one_is_gone(tmp_path: Path) -> None:
     run = RunDirectory(tmp_path)
     for n in range(6):
         run.log("metrics", {"trajectories": 4 * n})
     with (tmp_path / "metrics.jsonl").open("a") as file:
         file.write('{"trajector')
-    run.forget_after("metrics", "trajectories", 8)
+    run.rewrite("metrics", [line for line in run.read("metrics") if line["trajectories"] <= 8])
     assert run.read("metrics") == [{"trajectories": n} for n in (0, 4, 8)]
     run.log("metrics", {"trajectories": 9})
     assert (tmp_path / "metrics.jsonl").read_text().count("\n") == 4

@@ -24,6 +24,7 @@ from .fleet import raises, settings
 GOLDEN = Path(__file__).parent / "golden" / "loss_curve.json"
 NO_TIES = {"options": {"trajectory_filter": False}}
 """Without the filter no trajectory is kept or not for the last digit of a number."""
+USUAL = {"algorithm": NO_TIES, "learner": {"demonstrations": 1}, "policy": {"start": "imitation"}}
 
 
 def train(config: Config, path: Path | None, listener: Listener = lambda progress: None) -> Training:
@@ -52,7 +53,7 @@ def evaluations_of(path: Path) -> list[dict[str, Any]]:
 def straight(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A run of seed 1 from the start to the end."""
     path = tmp_path_factory.mktemp("straight") / "run"
-    train(settings(1, algorithm=NO_TIES), path)
+    train(settings(1, **USUAL), path)
     yield path
 
 
@@ -60,8 +61,8 @@ def straight(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def test_the_same_seed_gives_the_same_run_bit_for_bit_and_another_seed_another(straight: Path, tmp_path: Path) -> None:
-    train(settings(1, algorithm=NO_TIES), tmp_path / "same")
-    train(settings(2, algorithm=NO_TIES), tmp_path / "other")
+    train(settings(1, **USUAL), tmp_path / "same")
+    train(settings(2, **USUAL), tmp_path / "other")
     lines = {path: (path / "metrics.jsonl").read_bytes() for path in (straight, tmp_path / "same", tmp_path / "other")}
     assert lines[straight] == lines[tmp_path / "same"] != lines[tmp_path / "other"]
     assert lines[straight].count(b"\n") >= 3
@@ -70,7 +71,7 @@ def test_the_same_seed_gives_the_same_run_bit_for_bit_and_another_seed_another(s
 
 def test_a_run_that_was_stopped_after_a_segment_goes_on(straight: Path, tmp_path: Path) -> None:
     for total in (8, 16):
-        train(settings(1, algorithm=NO_TIES, train={"num_trajectories": total}), tmp_path / "run")
+        train(settings(1, **USUAL, train={"num_trajectories": total}), tmp_path / "run")
     assert_same_run(tmp_path / "run", straight)
     (event,) = RunDirectory(tmp_path / "run").read("events")
     assert (event["event"], event["trajectories"]) == ("resumed", 8)
@@ -86,16 +87,16 @@ def test_a_run_that_was_killed_in_a_segment_does_that_segment_again(straight: Pa
             raise LightsOutError
 
     with raises(LightsOutError):
-        train(settings(1, algorithm=NO_TIES), tmp_path / "run", kill)
+        train(settings(1, **USUAL), tmp_path / "run", kill)
     assert metrics_of(tmp_path / "run")[-1]["trajectories"] > 8
-    train(settings(1, algorithm=NO_TIES), tmp_path / "run")
+    train(settings(1, **USUAL), tmp_path / "run")
     assert_same_run(tmp_path / "run", straight)
 
 
 def test_a_damaged_checkpoint_is_named_and_the_one_before_goes_on(straight: Path, tmp_path: Path) -> None:
-    train(settings(1, algorithm=NO_TIES), tmp_path / "run")
+    train(settings(1, **USUAL), tmp_path / "run")
     (tmp_path / "run" / "checkpoints" / "000000016" / "replay.bin").write_bytes(b"?")
-    train(settings(1, algorithm=NO_TIES), tmp_path / "run")
+    train(settings(1, **USUAL), tmp_path / "run")
     assert_same_run(tmp_path / "run", straight)
     skipped, resumed = RunDirectory(tmp_path / "run").read("events")
     assert skipped["event"] == "checkpoint skipped"
@@ -105,7 +106,7 @@ def test_a_damaged_checkpoint_is_named_and_the_one_before_goes_on(straight: Path
 
 def test_a_finished_run_has_nothing_left_to_do(straight: Path) -> None:
     before = metrics_of(straight), evaluations_of(straight)
-    training = train(settings(1, algorithm=NO_TIES), straight)
+    training = train(settings(1, **USUAL), straight)
     assert (metrics_of(straight), evaluations_of(straight)) == before
     assert training.curve == RunDirectory(straight).read("evaluations")
 

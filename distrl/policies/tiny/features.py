@@ -15,13 +15,17 @@ import torch
 from torch import Tensor
 
 from distrl.core.types import Observation, Situation, Step
-from distrl.policies.tiny.actions import WORD_VERBS, verb_of
+from distrl.policies.tiny.actions import WORD_VERBS, Verb, verb_of
 from distrl.policies.tiny.eyes import Eyes, Floats, Ids, Sight
+from distrl.policies.tiny.words import SURFACE_DIM, surface_of, words_of
 
 HISTORY = 4
 LONG = 20
 """Steps of a long episode: progress is counted in these, whatever a task's own limit."""
-MATCH_DIM = 7
+MATCH_DIM = 9
+MARK_DIM = 3 + SURFACE_DIM
+STATE_DIM = 7
+_OTHER_SWIPES = (Verb.SWIPE_DOWN, Verb.SWIPE_LEFT, Verb.SWIPE_RIGHT)
 PAST_DIM = 4
 """Columns of `past`: verb + 1, element id, first word + 1, last word + 1; all 0 where there is no past."""
 
@@ -30,15 +34,16 @@ class Moment(msgspec.Struct, frozen=True, kw_only=True):
     """One situation in numbers."""
 
     words: Ids
-    typed: Floats
-    """[W]: 1 for words that were typed before."""
+    marks: Floats
+    """[W, MARK_DIM]: whether each word was typed before, was touched, is none of the familiar ones; its surface."""
     elements: Ids
     geometry: Floats
     match: Floats
     similarity: Floats
     past: npt.NDArray[np.int32]
     is_stuck: Floats
-    progress: float
+    state: Floats
+    """[STATE_DIM]: how far the episode is, what the request names that is in sight or is not, how much was swiped."""
 
 
 def moments_of(situations: Sequence[Situation], eyes: Eyes) -> list[Moment]:
@@ -49,34 +54,48 @@ def moments_of(situations: Sequence[Situation], eyes: Eyes) -> list[Moment]:
 
 def _moment(situation: Situation, sight: Sight, eyes: Eyes) -> Moment:
     words = eyes.read(situation.task.instruction)
-    touches, typed = _done(situation.steps, len(words), eyes)
+    touches, typed, touched = _done(situation.steps, words, eyes)
+    is_strange = np.logical_not(eyes.meanings()[words].any(axis=1)).astype(np.float32)
+    surface = surface_of(words_of(situation.task.instruction))
     similarity, match = _compare(words, sight, eyes)
+    is_open = (1.0 - np.maximum(typed, touched)).astype(np.float32)
+    match[:, -3] = (similarity * is_strange[:, None]).max(axis=0, initial=0.0)
+    match[:, -2] = (similarity * is_open[:, None]).max(axis=0, initial=0.0)
     match[:, -1] = [touches.get(element, 0) / 4 for element in sight.elements.tolist()]
     past, is_stuck = _past(situation.steps[-HISTORY:], situation.observation, eyes)
     return Moment(
         words=words,
-        typed=typed,
+        marks=np.column_stack((typed, touched, is_strange, surface)).astype(np.float32),
         elements=sight.elements,
         geometry=sight.geometry,
         match=match,
         similarity=similarity,
         past=past,
         is_stuck=is_stuck,
-        progress=len(situation.steps) / LONG,
+        state=_state(situation.steps, similarity.max(axis=1, initial=0.0), is_open, is_strange, surface),
     )
+
+
+def _state(steps: Sequence[Step], seen: Floats, is_open: Floats, is_strange: Floats, surface: Floats) -> Floats:
+    """What holds for the whole moment: above all whether something the request names is still to be found."""
+    is_name = surface[:, 1:3].max(axis=1, initial=0.0)
+    is_name[:1] *= surface[:1, 2]  # every request begins with a capital
+    sought = [kind * is_open * there for kind in (is_name, is_strange) for there in (1.0 - seen, seen)]
+    verbs = [verb_of(step.decision)[0] for step in steps]
+    verbs = verbs[len(verbs) - verbs[::-1].index(Verb.HOME) :] if Verb.HOME in verbs else verbs
+    swipes = [verbs.count(Verb.SWIPE_UP) / 4, sum(verbs.count(v) for v in _OTHER_SWIPES) / 4]
+    return np.array([len(steps) / LONG, *(s.max(initial=0.0) for s in sought), *swipes], np.float32)
 
 
 def _compare(words: Ids, sight: Sight, eyes: Eyes) -> tuple[Floats, Floats]:
     """How well each word matches each element [W, E], and what follows for each element [E, MATCH_DIM].
 
-    The last column is left for how often the element was touched.
+    The last three columns are left for what depends on what was done.
     """
     count = len(sight.elements)
     if count == 0 or len(words) == 0:
         return np.zeros((len(words), count), np.float32), np.zeros((count, MATCH_DIM), np.float32)
-    vectors = eyes.vectors()
-    cosine = vectors[words] @ vectors[sight.segments].T
-    sharp = np.clip((cosine - eyes.sharpness) / (0.95 - eyes.sharpness), 0.0, 1.0).astype(np.float32)
+    sharp = _likeness(words, sight.segments, eyes)
     similarity = np.maximum.reduceat(sharp, sight.starts, axis=1)
     lengths = np.diff(np.append(sight.starts, len(sight.segments)))
     covered = np.add.reduceat(sharp.max(axis=0), sight.starts) / lengths
@@ -84,21 +103,36 @@ def _compare(words: Ids, sight: Sight, eyes: Eyes) -> tuple[Floats, Floats]:
     pairs = np.minimum(similarity[:-1], following).max(axis=0, initial=0.0)
     triples = np.minimum(np.minimum(similarity[:-2], similarity[1:-1]), similarity[2:]).max(axis=0, initial=0.0)
     total, nothing = similarity.sum(axis=0) / 4, np.zeros(count)
-    match = (covered, similarity.max(axis=0), pairs, triples, total, lengths / 8, nothing)
+    match = (covered, similarity.max(axis=0), pairs, triples, total, lengths / 8, *[nothing] * 3)
     return similarity, np.stack(match, axis=1).astype(np.float32)
 
 
-def _done(steps: Sequence[Step], num_words: int, eyes: Eyes) -> tuple[Counter[int], Floats]:
-    """How often each element was touched in this episode, and which words were typed."""
+def _likeness(words: Ids, segments: Ids, eyes: Eyes) -> Floats:
+    """[W, S]: how alike words are, 0 for all that could be a coincidence."""
+    vectors = eyes.vectors()
+    cosine = vectors[words] @ vectors[segments].T
+    sharp: Floats = np.clip((cosine - eyes.sharpness) / (0.95 - eyes.sharpness), 0.0, 1.0).astype(np.float32)
+    return sharp
+
+
+def _done(steps: Sequence[Step], words: Ids, eyes: Eyes) -> tuple[Counter[int], Floats, Floats]:
+    """How often each element was touched, which words were typed, and which stood on what was touched since HOME."""
     touches: Counter[int] = Counter()
-    typed = np.zeros(num_words, np.float32)
+    typed = np.zeros(len(words), np.float32)
+    segments: list[Ids] = []
     for step in steps:
         verb, arguments = verb_of(step.decision)
         if verb in WORD_VERBS:
             typed[arguments[0] : arguments[1] + 1] = 1.0
         elif arguments:
-            touches[_touched(step, arguments[0], eyes)] += 1
-    return touches, typed
+            sight = eyes.see([step.observation])[0]
+            touches[int(sight.elements[arguments[0]])] += 1
+            ends = (*sight.starts.tolist(), len(sight.segments))
+            segments.append(sight.segments[ends[arguments[0]] : ends[arguments[0] + 1]])
+        elif verb == Verb.HOME:
+            segments.clear()
+    touched = _likeness(words, np.concatenate(segments), eyes).max(axis=1) if segments else np.zeros_like(typed)
+    return touches, typed, touched
 
 
 def _touched(step: Step, place: int, eyes: Eyes) -> int:
@@ -129,8 +163,8 @@ class Batch:
     word_meanings: Tensor
     """[N, W, WORD_DIM]"""
     word_mask: Tensor
-    typed: Tensor
-    """[N, W]"""
+    marks: Tensor
+    """[N, W, MARK_DIM]"""
     element_places: Tensor
     """[N, E]: row of each element among the different ones."""
     element_mask: Tensor
@@ -144,7 +178,8 @@ class Batch:
     past: Tensor
     """[N, HISTORY, PAST_DIM], where elements are places too."""
     is_stuck: Tensor
-    progress: Tensor
+    state: Tensor
+    """[N, STATE_DIM]"""
 
 
 def collate(moments: Sequence[Moment], eyes: Eyes) -> Batch:
@@ -155,13 +190,13 @@ def collate(moments: Sequence[Moment], eyes: Eyes) -> Batch:
     words = np.zeros((n, num_words), np.int32)
     elements = np.zeros((n, num_elements), np.int32)
     word_mask, element_mask = np.zeros(words.shape, bool), np.zeros(elements.shape, bool)
-    typed = np.zeros(words.shape, np.float32)
+    marks = np.zeros((*words.shape, MARK_DIM), np.float32)
     geometry = np.zeros((n, num_elements, 4), np.float32)
     match = np.zeros((n, num_elements, MATCH_DIM), np.float32)
     similarity = np.zeros((n, num_words, num_elements), np.float32)
     for i, m in enumerate(moments):
         w, e = len(m.words), len(m.elements)
-        words[i, :w], typed[i, :w], elements[i, :e] = m.words, m.typed, m.elements
+        words[i, :w], marks[i, :w], elements[i, :e] = m.words, m.marks, m.elements
         word_mask[i, :w], element_mask[i, :e] = True, True
         geometry[i, :e], match[i, :e], similarity[i, :w, :e] = m.geometry, m.match, m.similarity
     past = np.stack([m.past for m in moments])
@@ -170,7 +205,7 @@ def collate(moments: Sequence[Moment], eyes: Eyes) -> Batch:
     return Batch(
         word_meanings=_tensor(eyes.meanings()[words]),
         word_mask=_tensor(word_mask),
-        typed=_tensor(typed),
+        marks=_tensor(marks),
         element_places=_tensor(places[: elements.size].reshape(elements.shape)),
         element_mask=_tensor(element_mask),
         texts=_tensor(eyes.texts(different)),
@@ -180,7 +215,7 @@ def collate(moments: Sequence[Moment], eyes: Eyes) -> Batch:
         similarity=_tensor(similarity),
         past=_tensor(past).long(),
         is_stuck=_tensor(np.stack([m.is_stuck for m in moments])),
-        progress=torch.tensor([m.progress for m in moments]),
+        state=_tensor(np.stack([m.state for m in moments])),
     )
 
 

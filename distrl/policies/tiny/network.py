@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from distrl.policies.tiny.actions import Verb
 from distrl.policies.tiny.encoder import WORD_DIM
-from distrl.policies.tiny.features import HISTORY, MATCH_DIM, Batch
+from distrl.policies.tiny.features import HISTORY, MARK_DIM, MATCH_DIM, STATE_DIM, Batch
 from distrl.policies.tiny.words import MAX_WORDS
 
 BLOCKED = -1e9
@@ -83,7 +83,7 @@ class Network(nn.Module):
         super().__init__()
         self.word_text = nn.Linear(3 * WORD_DIM, width)
         self.word_place = nn.Embedding(MAX_WORDS, width)
-        self.word_seen = nn.Linear(3, width)
+        self.word_seen = nn.Sequential(nn.Linear(2 + MARK_DIM, width), nn.ReLU(), nn.Linear(width, width))
         self.element_text = nn.Linear(WORD_DIM, width)
         self.element_look = nn.Sequential(nn.Linear(look_dim, width), nn.ReLU(), nn.Linear(width, width))
         self.element_rest = nn.Sequential(nn.Linear(4 + MATCH_DIM, width), nn.ReLU(), nn.Linear(width, width))
@@ -91,7 +91,8 @@ class Network(nn.Module):
         self.past_age = nn.Embedding(HISTORY, width)
         self.past_stuck = nn.Parameter(torch.zeros(width))
         self.past_words = nn.Linear(width, width, bias=False)
-        self.summary = nn.Linear(2 * width + 1, width)
+        self.summary = nn.Linear(2 * width, width)
+        self.state = nn.Sequential(nn.Linear(STATE_DIM, width), nn.ReLU(), nn.Linear(width, width))
         self.kinds = nn.Embedding(3, width)
         self.layers = nn.ModuleList(Layer(width, len(SIMILARITY_SCALES)) for _ in range(layers))
         self.norm = nn.LayerNorm(width)
@@ -100,6 +101,9 @@ class Network(nn.Module):
         self.element_keys = nn.Linear(width, 2 * width)
         self.word_keys = nn.Linear(width, 2 * width)
         self.last_query = nn.Linear(width, width)
+        self.span_length = nn.Embedding(MAX_WORDS, 1)
+        nn.init.zeros_(self.span_length.weight)
+        self.span_break = nn.Parameter(torch.zeros(()))
         self.values = nn.ModuleList(_head(width) for _ in range(2))
         self.trajectory_value = _head(width)
 
@@ -107,7 +111,8 @@ class Network(nn.Module):
         """Everything there is to know about these moments."""
         kinds = self.kinds.weight
         seen = batch.similarity
-        word_seen = torch.stack((seen.amax(dim=2), seen.sum(dim=2).clamp(max=4.0) / 4, batch.typed), dim=-1)
+        in_sight = torch.stack((seen.amax(dim=2), seen.sum(dim=2).clamp(max=4.0) / 4), dim=-1)
+        word_seen = torch.cat((in_sight, batch.marks), dim=-1)
         places = torch.arange(batch.word_meanings.shape[1])
         text = self.word_text(_with_neighbours(batch.word_meanings * batch.word_mask.unsqueeze(-1)))
         words = text + self.word_place(places) + self.word_seen(word_seen) + kinds[0]
@@ -124,12 +129,12 @@ class Network(nn.Module):
         return self._heads(self.norm(x), batch)
 
     def _summary(self, batch: Batch, words: Tensor, elements: Tensor) -> Tensor:
-        """The whole instruction and the whole screen, roughly, and how much of the episode is over."""
+        """The whole instruction and the whole screen, roughly, and what holds for the moment."""
         means = [
             (tokens * mask.unsqueeze(-1)).sum(dim=1) / mask.sum(dim=1, keepdim=True).clamp(min=1)
             for tokens, mask in ((words, batch.word_mask), (elements, batch.element_mask))
         ]
-        summary: Tensor = self.summary(torch.cat((*means, batch.progress.unsqueeze(-1)), dim=-1))
+        summary: Tensor = self.summary(torch.cat(means, dim=-1)) + self.state(batch.state)
         return summary.unsqueeze(1)
 
     def _past(self, batch: Batch, different: Tensor, words: Tensor) -> Tensor:
@@ -162,6 +167,7 @@ class Network(nn.Module):
         no_word = torch.zeros_like(batch.word_mask, dtype=x.dtype).masked_fill_(~batch.word_mask, BLOCKED)
         before = torch.full((num_words, num_words), BLOCKED).tril(-1)
         from_first = (self.last_query(words) + last_query.unsqueeze(1)) @ last_keys.transpose(1, 2) * scale
+        from_first = from_first + self._span(batch)
         return Output(
             verb=(verb + nothing).log_softmax(dim=-1),
             tap=(_point(tap_query, tap_keys, scale) + no_element).log_softmax(dim=-1),
@@ -171,6 +177,13 @@ class Network(nn.Module):
             value_logits=torch.stack([head(summary).squeeze(-1) for head in self.values]),
             trajectory_value_logit=self.trajectory_value(summary).squeeze(-1),
         )
+
+    def _span(self, batch: Batch) -> Tensor:
+        """[N, W, W]: for each first and last word, what speaks for typing that many, across the ends of clauses."""
+        clauses = batch.marks[:, :, -1].cumsum(dim=1) - batch.marks[:, :, -1]
+        places = torch.arange(batch.marks.shape[1])
+        lengths: Tensor = self.span_length((places[None] - places[:, None]).clamp(min=0)).squeeze(-1)
+        return lengths + self.span_break * (clauses.unsqueeze(1) - clauses.unsqueeze(2))
 
 
 def _with_neighbours(words: Tensor) -> Tensor:

@@ -7,11 +7,13 @@ import torch
 from distrl.core.types import Decision, Observation, Situation, Step, Wait
 from distrl.policies.tiny.actions import Verb, tokens_of
 from distrl.policies.tiny.eyes import TextEyes
-from distrl.policies.tiny.features import HISTORY, MATCH_DIM, Moment, collate, moments_of
+from distrl.policies.tiny.features import HISTORY, MARK_DIM, MATCH_DIM, STATE_DIM, Moment, collate, moments_of
 
 from .screens import element, observation, page, situation, step, task
 
-COVERED, BEST, PAIR, TRIPLE, TOTAL, LENGTH, TOUCHED = range(MATCH_DIM)
+COVERED, BEST, PAIR, TRIPLE, TOTAL, LENGTH, STRANGE, OPEN, TOUCHED = range(MATCH_DIM)
+TYPED, PUSHED, IS_STRANGE, LAST, CAPITAL, DIGIT, CLAUSE = range(MARK_DIM)
+PROGRESS, NAME_MISSING, NAME_THERE, STRANGE_MISSING, STRANGE_THERE, SWIPES_UP, SWIPES = range(STATE_DIM)
 
 
 def moment(instruction: str, *texts: str) -> Moment:
@@ -40,7 +42,7 @@ def test_what_follows_from_the_match_for_each_element() -> None:
     assert match[1, COVERED] == pytest.approx(0.5, abs=0.1), "one of its two words is in the instruction"
     assert match[1, BEST] == pytest.approx(1.0)
     assert match[1, [PAIR, TRIPLE]] == pytest.approx([0.0, 0.0], abs=0.1)
-    assert match[2, : LENGTH - 1] == pytest.approx(np.zeros(LENGTH - 1), abs=0.1)
+    assert match[2, :LENGTH] == pytest.approx(np.zeros(LENGTH), abs=0.1)
 
 
 def test_a_pair_needs_words_that_follow_each_other() -> None:
@@ -57,17 +59,67 @@ def test_no_words_and_no_elements_are_moments_too(instruction: str, texts: tuple
 
 def test_progress_is_counted_in_long_episodes() -> None:
     screen = page("Clock")
-    assert after(seen=screen, now=screen).progress == 0.0
-    assert after(*[did(Verb.WAIT)] * 3, seen=screen, now=screen).progress == pytest.approx(3 / 20)
+    assert after(seen=screen, now=screen).state[PROGRESS] == 0.0
+    assert after(*[did(Verb.WAIT)] * 3, seen=screen, now=screen).state[PROGRESS] == pytest.approx(3 / 20)
 
 
 def test_what_was_typed_and_touched_is_known_however_long_ago() -> None:
     screen = page("Clock", "Notes", "Maps")
     long_ago = (did(Verb.TAP, 1), did(Verb.TAP, 1), did(Verb.HOLD, 2), did(Verb.TYPE, 1, 2))
     told = after(*long_ago, *[did(Verb.WAIT)] * 6, seen=screen, now=screen, instruction="Open the clock now")
-    assert told.typed.tolist() == [0.0, 1.0, 1.0, 0.0]
+    assert told.marks[:, TYPED].tolist() == [0.0, 1.0, 1.0, 0.0]
     assert told.match[:, TOUCHED].tolist() == [0.0, 2 / 4, 1 / 4]
     assert not told.past[:, 1].any(), "the last actions alone do not tell"
+
+
+def test_the_words_on_what_was_touched_are_done_until_the_next_start_from_home() -> None:
+    seen, now = page("Zyzzyva", "Notes"), page("Zyzzyva", "Open")
+    request = "Open Zyzzyva"
+    told = after(did(Verb.TAP, 0), seen=seen, now=now, instruction=request)
+    assert told.marks[:, PUSHED].tolist() == pytest.approx([0.0, 1.0])
+    assert told.match[:, OPEN] == pytest.approx([0.0, 1.0]), "what is left to do is to open it"
+    assert told.match[:, STRANGE] == pytest.approx([1.0, 0.0])
+    again = after(did(Verb.TAP, 0), did(Verb.HOME), seen=seen, now=now, instruction=request)
+    assert not again.marks[:, PUSHED].any()
+    assert again.match[:, OPEN] == pytest.approx([1.0, 1.0])
+    assert again.match[0, TOUCHED] == 1 / 4, "touches are counted over the whole episode"
+
+
+def test_what_a_word_looks_like_is_told() -> None:
+    marks = moment("Write to Zyzzyva at 9:30: see you", "Notes").marks
+    assert marks[:, IS_STRANGE].tolist() == [0.0, 0.0, 1.0, 0.0, 1.0, 0.0, 0.0]
+    assert marks[:, LAST].tolist() == [0.0] * 6 + [1.0]
+    assert marks[:, CAPITAL].tolist() == [1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0]
+    assert marks[:, DIGIT].tolist() == [0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0]
+    assert marks[:, CLAUSE].tolist() == [0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("texts", "missing", "there"), [(("Notes", "Clock"), 1.0, 0.0), (("Zyzzyva", "Clock"), 0.0, 1.0), ((), 1.0, 0.0)]
+)
+def test_whether_something_named_is_in_sight_is_told(texts: tuple[str, ...], missing: float, there: float) -> None:
+    state = moment("Open Zyzzyva", *texts).state
+    assert state[[NAME_MISSING, NAME_THERE]] == pytest.approx([missing, there], abs=0.05)
+    assert state[[STRANGE_MISSING, STRANGE_THERE]] == pytest.approx([missing, there], abs=0.05)
+
+
+def test_a_familiar_word_is_a_name_if_it_is_written_like_one_but_not_where_all_begin_so() -> None:
+    assert moment("Open the Clock", "Notes").state[NAME_MISSING] == pytest.approx(1.0)
+    assert moment("Open the clock", "Notes").state[[NAME_MISSING, STRANGE_MISSING]] == pytest.approx([0.0, 0.0])
+
+
+def test_what_was_typed_is_no_longer_missing() -> None:
+    screen = page("Clock")
+    typed = after(did(Verb.TYPE, 1, 1), seen=screen, now=screen, instruction="Open Zyzzyva")
+    assert not typed.state[[NAME_MISSING, STRANGE_MISSING]].any()
+
+
+def test_swipes_are_counted_since_the_last_start_from_home() -> None:
+    screen = page("Clock")
+    swipes = (did(Verb.SWIPE_UP), did(Verb.SWIPE_UP), did(Verb.SWIPE_LEFT), did(Verb.WAIT))
+    assert after(*swipes, seen=screen, now=screen).state[[SWIPES_UP, SWIPES]].tolist() == [2 / 4, 1 / 4]
+    later = after(*swipes, did(Verb.HOME), did(Verb.SWIPE_DOWN), seen=screen, now=screen)
+    assert later.state[[SWIPES_UP, SWIPES]].tolist() == [0.0, 1 / 4]
 
 
 def test_the_past_is_the_last_four_actions_the_newest_first() -> None:
@@ -167,4 +219,4 @@ def test_only_the_last_four_steps_and_their_number_matter() -> None:
     one, two = moments_of([Situation(task=task("x"), steps=s, observation=seen) for s in (long, other)], eyes)
     assert (one.past == two.past).all()
     assert (one.is_stuck == two.is_stuck).all()
-    assert one.progress == two.progress == pytest.approx(7 / 20)
+    assert one.state[PROGRESS] == two.state[PROGRESS] == pytest.approx(7 / 20)

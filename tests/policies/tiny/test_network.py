@@ -152,7 +152,7 @@ def test_there_are_fewer_than_three_million_parameters(mode: Mode) -> None:
 @pytest.mark.parametrize("mode", MODES)
 def test_gradients_reach_everything_that_is_trained_and_nothing_of_the_eye(mode: Mode) -> None:
     policy = TinyPolicy(mode, seed=2)
-    situations = [*real_situations(20, seed=1), NO_ELEMENTS]
+    situations = [*real_situations(20, seed=1), NO_ELEMENTS, situation("Tell Ana: come home", element("Ana"))]
     batch = batch_of(policy, situations)
     batch.is_stuck.fill_(1.0)
     output = policy.module.network(batch)
@@ -174,11 +174,23 @@ def test_each_word_is_seen_with_the_one_before_and_the_one_after() -> None:
     assert _with_neighbours(words).tolist() == [[[0, 0, 1, 2, 3, 4], [1, 2, 3, 4, 5, 6], [3, 4, 5, 6, 0, 0]]]
 
 
+def test_what_is_typed_depends_on_its_length_and_on_the_ends_of_clauses() -> None:
+    policy = sharp("text")
+    network = policy.module.network
+    batch = batch_of(policy, [situation("Tell Ana: come home soon", element("Ana"))])
+    with torch.no_grad():
+        network.span_length.weight[:, 0] = torch.arange(32) * 10.0
+        network.span_break.fill_(-1.0)
+        span = network._span(batch)[0]
+    assert span[0].tolist() == [0.0, 10.0, 19.0, 29.0, 39.0], "after `Ana:` another clause begins"
+    assert span[2, 2:].tolist() == [0.0, 10.0, 20.0]
+
+
 def test_what_was_typed_before_changes_what_is_typed_next() -> None:
     policy = sharp("text")
     batch = collate(moments_of([situation("Call Elena Quist now", element("Elena"))], policy.eyes), policy.eyes)
     with torch.no_grad():
         before = policy.module.network(batch).first
-        batch.typed[0, 1] = 1.0
+        batch.marks[0, 1, 0] = 1.0
         after = policy.module.network(batch).first
     assert not torch.equal(before, after)

@@ -1,0 +1,166 @@
+"""The part of build.py that knows the judges: configuration in, a judge out, or a `UserError` that says what to do.
+
+The rule judges one device; all others look at what was recorded, so that one judge serves a whole process, and its
+limits hold for all environments together.
+"""
+
+import asyncio
+import os
+import time
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from distrl.core.clock import LoopClock
+from distrl.core.config import Config
+from distrl.core.config_judge import JudgeConfig
+from distrl.core.errors import UserError
+from distrl.core.interfaces import Device, GroundTruth, Judge
+from distrl.core.seeds import derive_random
+from distrl.tasks.judges.rule import RuleJudge
+from distrl.tasks.judges.script import ScriptJudge
+from distrl.tasks.judges.vote import VoteJudge
+
+if TYPE_CHECKING:
+    from distrl.tasks.judges.endpoint import Endpoint
+    from distrl.tasks.judges.vlm import VlmJudge, VlmOptions
+
+
+def make_judge(config: JudgeConfig, device: Device) -> Judge:
+    """Who judges on this device."""
+    if config.kind != "rule":
+        return _shared_judge(config)
+    if not isinstance(device, GroundTruth):
+        raise UserError(f"{device.name} cannot say whether a task is solved: choose another judge (judge.kind)")
+    return RuleJudge(device)
+
+
+def judged_by_rule(config: Config) -> Config:
+    """The same, judged by ground truth: what a policy is measured by is not what it may have learned to deceive."""
+    return config.model_copy(update={"judge": JudgeConfig()})
+
+
+@lru_cache(maxsize=8)
+def _shared_judge(config: JudgeConfig) -> Judge:
+    return make_shared_judge(config)
+
+
+SharedJudge: TypeAlias = "VlmJudge | VoteJudge | ScriptJudge"
+
+
+def make_shared_judge(config: JudgeConfig) -> SharedJudge:
+    """A judge that needs no device."""
+    if config.kind == "script":
+        return ScriptJudge(config.script)
+    if config.kind == "rule":
+        raise UserError("the rule judges phones, not what was recorded of them: choose vlm, vote or script")
+    try:
+        voters = _make_voters(config)
+    except ModuleNotFoundError as error:
+        raise UserError(f'this needs {error.name}; install with: pip install "distrl[judge]"') from error
+    return voters[0] if config.kind == "vlm" else VoteJudge(voters, quorum=config.quorum)
+
+
+def check_judge(config: JudgeConfig, *, is_virtual: bool) -> None:
+    """Let a judge that is a model answer once, before anything depends on it; `UserError` if it cannot be used.
+
+    In virtual time, which jumps over every wait, it never can.
+    """
+    if config.kind in ("vlm", "vote"):
+        if is_virtual:
+            raise UserError(f"judge.kind = {config.kind!r} needs real time: leave out --runtime serial")
+        asyncio.run(check_models(make_shared_judge(config)))
+
+
+async def check_models(judge: SharedJudge) -> None:
+    """One call for each different model; a judge that is no model needs none."""
+    for voter in {voter.model: voter for voter in _models_of(judge)}.values():
+        await voter.check()
+
+
+def spent_by(judge: SharedJudge) -> float:
+    """What a judge has cost so far; voters share a purse."""
+    return next((voter.spent for voter in _models_of(judge)), 0.0)
+
+
+def _models_of(judge: SharedJudge) -> "list[VlmJudge]":
+    if isinstance(judge, ScriptJudge):
+        return []
+    from distrl.tasks.judges.vlm import VlmJudge
+
+    voters = judge.judges if isinstance(judge, VoteJudge) else (judge,)
+    return [voter for voter in voters if isinstance(voter, VlmJudge)]
+
+
+def _make_voters(config: JudgeConfig) -> "list[VlmJudge]":
+    """One judge, or those that vote; they share a server with its limits, and what is remembered."""
+    from distrl.tasks.judges.records import Records
+    from distrl.tasks.judges.vlm import VlmJudge
+
+    endpoint = _make_endpoint(config)
+    records = Records(Path(config.journal) if config.journal else None, max_remembered=config.max_cached)
+    return [VlmJudge(endpoint, options, records, clock=LoopClock()) for options in _vlm_options(config)]
+
+
+def _vlm_options(config: JudgeConfig) -> "list[VlmOptions]":
+    from distrl.tasks.judges.question import View, read_examples
+    from distrl.tasks.judges.vlm import VlmOptions
+
+    is_sampled = config.kind == "vote" and not config.models
+    models = config.models if config.kind == "vote" and config.models else (config.model,)
+    if not all(models):
+        raise UserError("judge.model is not set: the name of a model at judge.url is wanted")
+    asked = [(model, number) for model in models for number in range(config.samples if is_sampled else 1)]
+    examples = read_examples(Path(config.examples)) if config.examples else ()
+    return [
+        VlmOptions(
+            model=model,
+            sample=number,
+            view=View(num_screens=config.num_screens, num_actions=config.num_actions),
+            examples=examples,
+            temperature=config.sample_temperature if is_sampled else 0.0,
+            max_answer_tokens=config.max_answer_tokens,
+            max_reasks=config.max_reasks,
+            needs_usage=config.spend_limit is not None,
+        )
+        for model, number in asked
+    ]
+
+
+def _make_endpoint(config: JudgeConfig) -> "Endpoint":
+    from distrl.tasks.judges.endpoint import Endpoint, Limits, Patience
+    from distrl.tasks.judges.limits import Breaker, Pace, Prices, Purse, Slots
+
+    if config.spend_limit is not None and not config.prompt_price and not config.completion_price:
+        raise UserError("judge.spend_limit needs prices: set judge.prompt_price and judge.completion_price")
+    clock = LoopClock()
+    limits = Limits(
+        slots=Slots(config.max_concurrent),
+        pace=Pace(config.calls_per_minute, clock),
+        breaker=Breaker(config.breaker_failures, config.breaker_pause_s, clock),
+        purse=Purse(config.spend_limit, Prices(prompt=config.prompt_price, completion=config.completion_price)),
+    )
+    patience = Patience(
+        deadline_s=config.deadline_s,
+        attempt_s=config.attempt_s,
+        max_tries=config.max_tries,
+        first_backoff_s=config.first_backoff_s,
+        max_backoff_s=config.max_backoff_s,
+    )
+    # Processes that share a server have to wait for different times, whatever the seed of their run.
+    rng = derive_random(time.time_ns(), "judge", os.getpid())
+    return Endpoint(config.url, _key_of(config), limits, patience, clock=clock, rng=rng, wall_s=time.time)
+
+
+def _key_of(config: JudgeConfig) -> str:
+    """The key, from the environment alone."""
+    if not config.key_variable:
+        return ""
+    key = os.environ.get(config.key_variable, "").strip()
+    if not key:
+        raise UserError(
+            f"the judge needs a key: set the variable {config.key_variable}, or judge.key_variable (empty: no key)"
+        )
+    if not key.isascii() or not key.isprintable():
+        raise UserError(f"the variable {config.key_variable} holds no key: it has characters that no key has")
+    return key

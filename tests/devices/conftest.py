@@ -1,0 +1,46 @@
+"""A private adb server for the tests: on a port and in a home of its own, ended by who started it."""
+
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from distrl.devices.adb.server import find_adb
+
+from .adb_bench import Tool
+
+
+@pytest.fixture(scope="session")
+def adb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tool]:
+    """The adb tool with its own server."""
+    tool = make_tool(tmp_path_factory.mktemp("adb"))
+    tool.start()
+    yield tool
+    tool.stop()
+
+
+@pytest.fixture
+def fresh_adb(tmp_path: Path) -> Iterator[Tool]:
+    """The same for one test alone, which may kill it."""
+    tool = make_tool(tmp_path)
+    yield tool
+    tool.stop()
+
+
+def make_tool(home: Path) -> Tool:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    own = {"HOME": str(home), "ANDROID_USER_HOME": str(home), "ANDROID_ADB_SERVER_PORT": str(port), "TMPDIR": str(home)}
+    # Without looking for devices on USB or the network: only what a test connects is there.
+    quiet = {"ADB_USB": "0", "ADB_MDNS_AUTO_CONNECT": "0", "ADB_LOCAL_TRANSPORT_MAX_PORT": "5554"}
+    return Tool(binary=find_adb({"PATH": ""}), port=port, environment={**os.environ, **own, **quiet})
+
+
+@pytest.fixture(autouse=True)
+def no_foreign_devices(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the machine's owner has set must not reach a test."""
+    for name in ("ANDROID_SERIAL", "ANDROID_ADB_SERVER_PORT"):
+        monkeypatch.delenv(name, raising=False)

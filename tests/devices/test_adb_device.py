@@ -1,0 +1,509 @@
+"""Our device on adb: hostile texts, settling, and every way in which phones, servers and screens fail."""
+
+import asyncio
+import struct
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from distrl.core.clock import LoopClock, run_virtual
+from distrl.core.errors import DeviceError
+from distrl.core.types import OpenApp, Screen, Tap, TypeText
+from distrl.devices.adb.choosing import Listed, choose_device, list_devices, pick
+from distrl.devices.adb.device import AdbDevice, AdbOptions
+from distrl.devices.adb.screenshot import screen_of
+from distrl.devices.adb.server import AdbServer, failure, find_adb, port_of
+from distrl.devices.pool import Pool
+from distrl.devices.sim.adbd.server import Adbd
+
+from .adb_bench import HandClock, Tool, connected, make_adbd
+
+CANARY = "/tmp/distrl-canary-never"
+EVERY_TIME = range(200)
+HOSTILE = (
+    *("a b", " leading", "trailing ", "  ", "%s", "%%s", "100%", "%s%s", "a%sb%%s%", "%25s", "%d%n"),
+    *("'", '"', "''", "\"'\"'", "it's", 'say "hi"', "\\", "\\\\", "\\'", "a\\", "\\n", "\\x41", "\\u0041"),
+    *(f"; touch {CANARY}", f"& touch {CANARY} &", f"&& touch {CANARY}", f"|| touch {CANARY}", f"| tee {CANARY}"),
+    *(f"$(touch {CANARY})", f"`touch {CANARY}`", f"'; touch {CANARY}; '", f'"; touch {CANARY}; "', f"> {CANARY}"),
+    *("$HOME", "${HOME}", "$0", "$$", "!!", "!$", "*", "?", "[a-z]*", "{a,b}", "~", "~root", "#comment", "a #b"),
+    *("-", "--", "-n", "--help", "-d 1 text x", "&", "|", ";", "<", "<<EOF", "(", ")", "{}", "^", "=", "A=1 reboot"),
+    *("reboot", "<script>alert(1)</script>", "&lt;&#10;&amp;", "../../etc/passwd", "'\"`$;&|<>(){}[]*?!#~\\%^=-"),
+    *(
+        "two\nlines",
+        "tab\there",
+        f"\n touch {CANARY}\n",
+        "naïve",
+        "你好 世界",
+        "مرحبا",
+        "👍🏽 ok",
+        "e\u0301",
+        "\u202eabc",
+    ),
+    *("\x7f", "\u00a0", "\u200b", "\ufeff", "x" * 1500, "é" * 900, " ".join("%s'$(id)" for _ in range(100))),
+)
+
+
+async def cause_of(doing: Coroutine[Any, Any, object]) -> tuple[str, str]:
+    try:
+        await doing
+    except DeviceError as error:
+        return error.cause, str(error)
+    return "", ""
+
+
+async def focus_notes(device: AdbDevice, adbd: Adbd) -> None:
+    await device.perform(OpenApp(app="Notes"))
+    for element_id in ("fab", "body"):
+        x, y = next(e for e in adbd.android.phone.elements() if e.id == element_id).center
+        await device.perform(Tap(x=x, y=y))
+
+
+# ---------------------------------------------------------------- typing
+
+
+def test_there_are_enough_hostile_texts() -> None:
+    assert len(set(HOSTILE)) == len(HOSTILE) >= 40
+
+
+@pytest.mark.adb
+def test_hostile_texts_arrive_verbatim_and_nothing_is_executed_anywhere(adb: Tool) -> None:
+    Path(CANARY).unlink(missing_ok=True)
+
+    async def use() -> dict[str, str]:
+        adbd = make_adbd()
+        phone = adbd.android.phone
+        async with connected(adb, adbd) as device:
+            await focus_notes(device, adbd)
+            arrived = {}
+            for text in HOSTILE:
+                phone.top().fields["body"] = ""
+                await device.perform(TypeText(text=text))
+                arrived[text] = phone.top().fields["body"]
+            assert adbd.android.files.stat(CANARY) == (0, 0, 0)
+            return arrived
+
+    assert asyncio.run(use()) == {text: text for text in HOSTILE}
+    assert not Path(CANARY).exists()
+
+
+@pytest.mark.adb
+def test_app_names_are_never_parsed_by_a_shell(adb: Tool) -> None:
+    async def use() -> None:
+        adbd = make_adbd()
+        async with connected(adb, adbd) as device:
+            for text in HOSTILE:
+                await device.perform(OpenApp(app=text))
+            assert adbd.android.phone.activity == "launcher/home"
+            assert adbd.android.files.stat(CANARY) == (0, 0, 0)
+
+    asyncio.run(use())
+    assert not Path(CANARY).exists()
+
+
+@pytest.mark.adb
+def test_without_the_adb_keyboard_other_text_is_refused_with_what_to_install(adb: Tool) -> None:
+    async def use() -> tuple[str, str]:
+        adbd = make_adbd(has_adb_keyboard=False)
+        async with connected(adb, adbd) as device:
+            await focus_notes(device, adbd)
+            await device.perform(TypeText(text="plain"))
+            result = await cause_of(device.perform(TypeText(text="naïve")))
+            assert adbd.android.phone.top().fields["body"] == "plain"
+            return result
+
+    cause, message = asyncio.run(use())
+    assert cause == "no_keyboard"
+    assert "ADBKeyBoard" in message
+    assert "ime set" in message
+
+
+# ---------------------------------------------------------------- phones that fail
+
+
+@pytest.mark.adb
+@pytest.mark.parametrize(
+    ("fault", "cause"),
+    [("black_screen", "black_screen"), ("truncated_screen", "bad_screen"), ("corrupt_screen", "bad_screen")],
+)
+def test_a_spoiled_screenshot_is_never_an_observation(adb: Tool, fault: str, cause: str) -> None:
+    async def use() -> tuple[str, str]:
+        async with connected(adb, make_adbd(script=dict.fromkeys(EVERY_TIME, fault))) as device:
+            return await cause_of(device.observe())
+
+    assert asyncio.run(use())[0] == cause
+
+
+@pytest.mark.adb
+def test_a_phone_that_accepts_and_never_answers_meets_its_deadline(adb: Tool) -> None:
+    async def use() -> tuple[str, str, float]:
+        async with connected(adb, make_adbd(script={2: "freeze"}), deadline_s=1.0) as device:
+            await device.size()
+            await device.activity()
+            began = asyncio.get_running_loop().time()
+            cause, message = await cause_of(device.perform(Tap(x=0.5, y=0.5)))
+            took_s = asyncio.get_running_loop().time() - began
+            await device.perform(Tap(x=0.5, y=0.5))
+            return cause, message, took_s
+
+    cause, message, took_s = asyncio.run(use())
+    assert cause == "deadline"
+    assert "input tap" in message
+    assert 0.9 < took_s < 5
+
+
+@pytest.mark.adb
+def test_a_phone_that_vanishes_is_named_and_back_after_a_reset(adb: Tool) -> None:
+    async def use() -> tuple[str, str, str]:
+        adbd = make_adbd()
+        async with connected(adb, adbd, deadline_s=5.0) as device:
+            await device.observe()
+            port = int(device.name.rpartition(":")[2])
+            await adbd.close()
+            await asyncio.sleep(0.3)
+            gone = await cause_of(device.observe())
+            still = await cause_of(device.reset())
+            await adbd.start(port)
+            back = await cause_of(device.reset())
+            return gone[0], still[0], back[0]
+
+    gone, still, back = asyncio.run(use())
+    assert gone in ("vanish", "offline")
+    assert still in ("vanish", "offline", "deadline")
+    assert back == ""
+
+
+@pytest.mark.adb
+def test_a_phone_that_vanishes_in_the_middle_of_an_answer_is_named(adb: Tool) -> None:
+    async def use() -> tuple[str, str]:
+        async with connected(adb, make_adbd(script={1: "vanish"}), deadline_s=5.0) as device:
+            await device.size()
+            return await cause_of(device.activity())
+
+    cause, message = asyncio.run(use())
+    assert cause in ("vanish", "offline"), message
+
+
+@pytest.mark.adb
+def test_a_phone_that_does_not_trust_us_says_what_to_do(adb: Tool) -> None:
+    async def use() -> tuple[str, str]:
+        async with connected(adb, make_adbd(script={1: "unauthorized"}), deadline_s=5.0) as device:
+            await device.size()
+            await cause_of(device.activity())
+            first = await cause_of(device.reset())
+            assert first[0] == "unauthorized", first
+            cause, message = await cause_of(device.activity())
+            return cause, message
+
+    cause, message = asyncio.run(use())
+    assert cause == "unauthorized"
+    assert "allow USB debugging" in message
+
+
+@pytest.mark.adb
+def test_a_phone_that_is_offline_is_named_and_back_after_its_half_minute(adb: Tool) -> None:
+    async def use() -> tuple[str, str, str]:
+        clock = HandClock()
+        async with connected(adb, make_adbd(script={1: "offline"}, clock=clock), deadline_s=2.0) as device:
+            await device.size()
+            first = await cause_of(device.activity())
+            await asyncio.sleep(0.3)
+            second = await cause_of(device.activity())
+            clock.now_s = 31.0
+            return first[0], second[0], (await cause_of(device.reset()))[0]
+
+    first, second, third = asyncio.run(use())
+    assert first in ("vanish", "offline")
+    assert second == "offline"
+    assert third == ""
+
+
+@pytest.mark.adb
+def test_an_app_that_crashes_shows_the_systems_dialog(adb: Tool) -> None:
+    async def use() -> str:
+        async with connected(adb, make_adbd(script={2: "app_crash"})) as device:
+            await device.perform(OpenApp(app="Notes"))
+            return await device.activity()
+
+    assert asyncio.run(use()) == "com.distrl.system/com.distrl.system.Crash"
+
+
+@pytest.mark.adb
+def test_a_screenshot_that_drips_meets_its_deadline(adb: Tool) -> None:
+    async def use() -> tuple[str, str]:
+        async with connected(adb, make_adbd(script={1: "slow_drip"}), deadline_s=1.0) as device:
+            await device.size()
+            result = await cause_of(device.screenshot())
+            await device.screenshot()
+            return result
+
+    cause, message = asyncio.run(use())
+    assert cause == "deadline"
+    assert "screencap" in message
+
+
+@pytest.mark.adb
+def test_the_pool_heals_a_phone_whose_cable_was_pulled(adb: Tool) -> None:
+    async def use() -> tuple[dict[str, int], int]:
+        adbd = make_adbd()
+        async with connected(adb, adbd, deadline_s=5.0) as device:
+            pool = Pool({device.name: lambda: device}, clock=LoopClock())
+            async with pool.lease() as leased:
+                await leased.observe()
+                await adbd.drop()
+                while True:  # until the server has noticed, and then the lease ends with the error
+                    await leased.observe()
+            async with pool.lease() as leased:
+                seen = await leased.observe()
+            await pool.close()
+            return dict(pool.failures_by_cause), len(seen.elements)
+
+    causes, num_elements = asyncio.run(use())
+    assert sum(causes.values()) == 1
+    assert set(causes) <= {"vanish", "offline"}
+    assert num_elements > 0
+
+
+# ---------------------------------------------------------------- servers that fail
+
+
+@pytest.mark.adb
+def test_a_killed_server_is_named_and_a_reset_starts_one_and_connects_again(
+    fresh_adb: Tool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HOME", "ANDROID_USER_HOME", "TMPDIR"):
+        monkeypatch.setenv(name, fresh_adb.environment[name])
+
+    async def use() -> tuple[str, str]:
+        fresh_adb.start()
+        async with connected(fresh_adb, make_adbd()) as device:
+            before = await device.observe()
+            fresh_adb.stop()
+            result = await cause_of(device.observe())
+            await device.reset()
+            assert (await device.observe()).screen == before.screen
+            return result
+
+    cause, message = asyncio.run(use())
+    assert cause == "adb_server"
+    assert "start-server" in message
+
+
+@asynccontextmanager
+async def scripted(*answers: bytes) -> AsyncIterator[AdbServer]:
+    """Something that listens like an adb server and gives these answers, one connection each, then none."""
+    left = list(answers)
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(1000)
+        if left:
+            writer.write(left.pop(0))
+            writer.close()
+        else:
+            await asyncio.sleep(3600)
+
+    listener = await asyncio.start_server(answer, "127.0.0.1", 0)
+    try:
+        yield AdbServer(port=listener.sockets[0].getsockname()[1], deadline_s=0.5)
+    finally:
+        listener.close()
+
+
+def fail(reason: str) -> bytes:
+    return b"FAIL%04x" % len(reason) + reason.encode()
+
+
+@pytest.mark.parametrize(
+    ("answer", "cause", "advice"),
+    [
+        (fail("device offline"), "offline", "plug it in again"),
+        (fail("device still connecting"), "offline", "wait"),
+        (fail("device unauthorized.\nThis adb server's $ADB_VENDOR_KEYS is not set"), "unauthorized", "allow USB"),
+        (fail("device 'x' not found"), "vanish", "adb devices"),
+        (fail("more than one device"), "duplicate_serial", "ANDROID_SERIAL"),
+        (fail("closed"), "vanish", "Android 7"),
+        (fail("something new"), "adb", "something new"),
+        (b"", "adb_server", "hung up"),
+        (b"HTTP/1.1 400", "adb_server", "no adb server"),
+        (b"OKAYzzzz", "adb_server", "no adb server"),
+    ],
+)
+def test_what_a_server_says_has_a_cause_and_an_advice(answer: bytes, cause: str, advice: str) -> None:
+    async def use() -> tuple[str, str]:
+        async with scripted(answer) as server:
+            return await cause_of(server.ask("host:version"))
+
+    found, message = asyncio.run(use())
+    assert found == cause
+    assert advice in message
+
+
+def test_a_server_that_never_answers_meets_its_deadline() -> None:
+    async def use() -> tuple[str, str]:
+        async with scripted() as server:
+            return await cause_of(server.shell("x", "ls"))
+
+    assert asyncio.run(use())[0] == "deadline"
+
+
+def test_no_server_is_told_with_the_command_that_starts_one() -> None:
+    async def use() -> tuple[str, str]:
+        async with scripted() as server:
+            port = server.port
+        return await cause_of(AdbServer(port=port).ask("host:version"))
+
+    cause, message = asyncio.run(use())
+    assert cause == "adb_server"
+    assert "start-server" in message
+
+
+def test_a_server_that_listens_is_never_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_for: list[None] = []
+    monkeypatch.setattr("distrl.devices.adb.server.find_adb", lambda: looked_for.append(None))
+    version = b"OKAY" + b"0004" + b"0001"
+
+    async def use() -> None:
+        async with scripted(version) as server:
+            await server.ensure()  # of another version than any adb of today: left as it is
+
+    asyncio.run(use())
+    assert looked_for == []
+
+
+# ---------------------------------------------------------------- which device
+
+
+def listed(*pairs: tuple[str, str]) -> list[Listed]:
+    return [Listed(serial=serial, state=state) for serial, state in pairs]
+
+
+def test_a_device_is_chosen_as_scrcpy_does() -> None:
+    assert pick(listed(("a", "device"))).serial == "a"
+    assert pick(listed(("a", "device"), ("b", "device")), "b").serial == "b"
+    for devices, wanted, cause in (
+        (listed(), "", "vanish"),
+        (listed(("a", "device")), "b", "vanish"),
+        (listed(("a", "device"), ("b", "device")), "", "which_device"),
+        (listed(("a", "device"), ("a", "device")), "a", "duplicate_serial"),
+        (listed(("a", "unauthorized")), "", "unauthorized"),
+        (listed(("a", "offline")), "a", "offline"),
+        (listed(("a", "recovery")), "a", "offline"),
+    ):
+        with pytest.raises(DeviceError) as error:
+            pick(devices, wanted)
+        assert error.value.cause == cause
+
+
+@pytest.mark.adb
+def test_the_devices_of_the_server_are_listed_and_the_environment_says_which(adb: Tool) -> None:
+    async def use() -> None:
+        async with connected(adb, make_adbd()) as one, connected(adb, make_adbd()) as two:
+            server = AdbServer(port=adb.port)
+            found = {device.serial: device.state for device in await list_devices(server)}
+            assert found[one.name] == found[two.name] == "device"
+            assert await choose_device(server, environment={"ANDROID_SERIAL": two.name}) == two.name
+            assert await choose_device(server, one.name, environment={"ANDROID_SERIAL": two.name}) == one.name
+
+    asyncio.run(use())
+
+
+def test_adb_is_found_on_the_path_in_the_sdk_and_in_the_package(tmp_path: Path) -> None:
+    for place in ("bin", "sdk/platform-tools"):
+        (tmp_path / place).mkdir(parents=True)
+        (tmp_path / place / "adb").write_text("#!/bin/false\n")
+        (tmp_path / place / "adb").chmod(0o755)
+    both = {"PATH": str(tmp_path / "bin"), "ANDROID_HOME": str(tmp_path / "sdk")}
+    assert find_adb(both) == tmp_path / "bin" / "adb"
+    assert find_adb(both | {"PATH": ""}) == tmp_path / "sdk" / "platform-tools" / "adb"
+    assert "adbutils" in str(find_adb({"PATH": ""}))
+
+
+def test_the_port_of_the_server_is_adbs_unless_the_environment_says_another() -> None:
+    assert port_of({}) == 5037
+    assert port_of({"ANDROID_ADB_SERVER_PORT": "6000"}) == 6000
+    with pytest.raises(DeviceError, match="no port"):
+        port_of({"ANDROID_ADB_SERVER_PORT": "many"})
+
+
+# ---------------------------------------------------------------- screens
+
+
+def shot(width: int, height: int, value: int = 200, header: int = 16) -> bytes:
+    return struct.pack("<4I", width, height, 1, 1)[:header] + bytes([value, value, value, 255]) * (width * height)
+
+
+def test_screens_with_and_without_a_colour_space_are_read() -> None:
+    for header in (12, 16):
+        assert screen_of(shot(4, 6, header=header)) == Screen(data=bytes([200]) * 72, width=4, height=6)
+
+
+@pytest.mark.parametrize(
+    ("data", "cause"),
+    [
+        (b"", "bad_screen"),
+        (b"sh: screencap: out of memory", "bad_screen"),
+        (shot(4, 6)[:-1], "bad_screen"),
+        (shot(4, 6) + b"\n", "bad_screen"),
+        (b"\x89PNG\r\n\x1a\n" + bytes(100), "bad_screen"),
+        (shot(4, 6, value=0), "black_screen"),
+        (shot(6, 4), "wrong_size"),
+        (struct.pack("<4I", 2**31, 2**31, 1, 1), "bad_screen"),
+    ],
+)
+def test_bad_screens_are_refused_by_cause(data: bytes, cause: str) -> None:
+    with pytest.raises(DeviceError) as error:
+        screen_of(data, size=(4, 6))
+    assert error.value.cause == cause
+
+
+class Moving(AdbDevice):
+    """A device whose screen changes so many times; each look takes a moment of virtual time."""
+
+    def __init__(self, changes: int, options: AdbOptions) -> None:
+        super().__init__("moving", AdbServer(port=1), clock=LoopClock(), options=options)
+        self.looks = 0
+        self._changes = changes
+
+    async def screenshot(self) -> Screen:
+        await asyncio.sleep(0.05)
+        self.looks += 1
+        return Screen(data=bytes([min(self.looks, self._changes)]) * 3, width=1, height=1)
+
+
+@pytest.mark.parametrize(
+    ("changes", "settle_s", "looks", "took_s"),
+    [(1, 3.0, 2, 0.25), (5, 3.0, 6, 1.05), (1000, 1.0, 6, 1.05), (1000, 0.0, 1, 0.05)],
+)
+def test_a_screen_is_taken_when_it_stops_changing_or_time_is_up(
+    changes: int, settle_s: float, looks: int, took_s: float
+) -> None:
+    async def use() -> tuple[int, float]:
+        device = Moving(changes, AdbOptions(settle_s=settle_s, settle_poll_s=0.15))
+        await device._settled()
+        return device.looks, asyncio.get_running_loop().time()
+
+    seen, time_s = run_virtual(use())
+    assert seen == looks
+    assert time_s == pytest.approx(took_s)
+
+
+@pytest.mark.adb
+def test_a_reset_clears_the_data_of_the_packages_it_is_told(adb: Tool) -> None:
+    async def use() -> None:
+        adbd = make_adbd()
+        phone = adbd.android.phone
+        fresh = phone.inspect("notes")
+        options = AdbOptions(settle_s=0.0, clears=("com.distrl.notes",))
+        async with connected(adb, adbd, options=options) as device:
+            phone.arrange({"notes": {"notes": []}})
+            await device.reset()
+            assert phone.inspect("notes") == fresh
+
+    asyncio.run(use())
+
+
+def test_failures_name_their_cause_whatever_the_case() -> None:
+    assert failure("Device Unauthorized").cause == "unauthorized"
+    assert failure("").cause == "adb"
