@@ -86,6 +86,8 @@ class Expert:
                 return _BACK
             case "wait":
                 return Wait()
+            case "type":
+                return TypeText(text=act.value)
             case "swipe":
                 return _SWIPES[act.value]
         element = find(tree, act.text, act.id)

@@ -104,6 +104,11 @@ def if_seen(text: str = "", *, id: str = "") -> Act:
     return Act(how="if_seen", text=text, id=id)
 
 
+def type_keys(value: str) -> Act:
+    """Type, where no field is needed for it."""
+    return Act(how="type", value=value)
+
+
 def press_back() -> Act:
     """Leave this page."""
     return Act(how="back")

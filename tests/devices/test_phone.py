@@ -276,6 +276,22 @@ def test_the_launcher_turns_pages_and_finds_apps_by_name() -> None:
     assert phone.activity == "calculator/home"
 
 
+def test_typing_without_a_field_presses_the_keys_of_a_calculator_and_nothing_elsewhere() -> None:
+    phone = make_phone()
+    phone.perform(OpenApp(app="Calculator"))
+    for text in ("94", "*8x8", "="):
+        phone.perform(TypeText(text=text))
+    state = phone.inspect("calculator")
+    assert (state["expression"], state["history"][0]["expression"]) == ("8272", "94*88")
+    tap(phone, text="History")
+    phone.perform(TypeText(text="7"))
+    assert phone.inspect("calculator") == state
+    phone.perform(OpenApp(app="Notes"))
+    before = phone.inspect("notes")
+    phone.perform(TypeText(text="94"))
+    assert phone.inspect("notes") == before
+
+
 @pytest.mark.parametrize("percent", [115, 130])
 def test_icons_are_touched_where_they_are_drawn_with_larger_type(percent: int) -> None:
     phone = make_phone()

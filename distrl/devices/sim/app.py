@@ -46,6 +46,8 @@ class App(msgspec.Struct, frozen=True, kw_only=True):
     asks_for: str = ""
     hidden: bool = False
     more_tiles: Callable[["Ui"], tuple[Tile, ...]] = lambda ui: ()
+    keys: Callable[["Ui", str], None] = lambda ui, text: None
+    """What typing does where no field is focused, as with a keyboard that is plugged in."""
 
     def __hash__(self) -> int:
         return hash(self.id)

@@ -296,7 +296,7 @@ class Phone:
             case Swipe():
                 touch.swipe(self, action)
             case TypeText():
-                type_text(Ui(self, self.top()), action.text)
+                self._type(action.text)
             case Press(button=Button.BACK):
                 touch.press_back(self)
             case Press(button=Button.HOME):
@@ -310,6 +310,10 @@ class Phone:
         self.system.time_s += WAIT_S if isinstance(action, Wait) else STEP_S
         variations.on_step(self)
         self._changed()
+
+    def _type(self, text: str) -> None:
+        page = self.top()
+        (type_text if self.system.focus else self.apps[page.app].keys)(Ui(self, page), text)
 
     def _open_by_name(self, name: str) -> None:
         wanted = name.strip().casefold()

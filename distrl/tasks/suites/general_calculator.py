@@ -5,7 +5,7 @@ from fractions import Fraction
 from random import Random
 
 from distrl.core.interfaces import Plain
-from distrl.tasks.plan import Plan, Stage, on, stage, tap
+from distrl.tasks.plan import Plan, Stage, on, stage, tap, type_keys
 from distrl.tasks.template import Draw, Inspect, Keep, Params, Template, same
 
 OPERATORS = {"plus": "+", "minus": "-", "times": "*", "divided by": "/"}
@@ -99,25 +99,27 @@ def _other_sums(p: Params, rng: Random) -> Plain:
 
 
 def _calculator_plan(p: Params) -> Plan:
-    """A key at a time: each is pressed when what is before it is on the display."""
-    wanted = _expression(p)
+    """Numbers are typed, signs are touched, each when what is before it is on the display."""
+    parts = re.findall(r"\d+|\D", _expression(p))
+    steps = ["".join(parts[:count]) for count in range(len(parts) + 1)]
 
     def shown(inspect: Inspect) -> str:
         return str(inspect("calculator")["expression"])
 
-    def key_stage(count: int) -> Stage:
+    def part_stage(part: str, before: str) -> Stage:
         def is_done(inspect: Inspect) -> bool:
-            return _calculated(p, inspect) or len(shown(inspect)) >= count
+            return _calculated(p, inspect) or len(shown(inspect)) > len(before)
 
-        return stage("Calculator", on("calculator/home", tap(id=_key_id(wanted[count - 1]))), done=is_done)
+        act = type_keys(part) if part.isdecimal() else tap(id=_key_id(part))
+        return stage("Calculator", on("calculator/home", act), done=is_done)
 
     clean = stage(
         "Calculator",
         on("calculator/home", tap(id="calc:clear")),
-        done=lambda inspect: _calculated(p, inspect) or wanted.startswith(shown(inspect)),
+        done=lambda inspect: _calculated(p, inspect) or shown(inspect) in steps,
     )
-    keys = [key_stage(count) for count in range(1, len(wanted) + 1)]
-    return clean, *keys, stage("Calculator", on("calculator/home", tap(id="calc:equals")))
+    stages = [part_stage(part, before) for part, before in zip(parts, steps, strict=False)]
+    return clean, *stages, stage("Calculator", on("calculator/home", tap(id="calc:equals")))
 
 
 def _draw_sum(d: Draw) -> Params:

@@ -29,6 +29,7 @@ SIGNS = {
     "equals": "=",
 }
 OPERATORS = "+-*/"
+TYPED = frozenset("0123456789().%=" + OPERATORS)
 MAX_CHARS = 40
 PRINTED = str.maketrans({"*": "\N{MULTIPLICATION SIGN}", "/": "\N{DIVISION SIGN}", "-": "\N{MINUS SIGN}"})
 """How signs look on keys and display; the state has them as a keyboard does."""
@@ -138,6 +139,14 @@ def press(ui: Ui, sign: str) -> None:
         _append(state, sign)
 
 
+def keys(ui: Ui, text: str) -> None:
+    """What is typed presses the keys that there are; other letters do nothing."""
+    if ui.page.name == "home":
+        for sign in text:
+            if sign in TYPED:
+                press(ui, sign)
+
+
 def _append(state: CalculatorState, sign: str) -> None:
     """A digit after a result starts anew; an operator goes on with it, and replaces an operator before it."""
     if state.done and sign not in OPERATORS + "%":
@@ -211,5 +220,6 @@ APP = App(
     color="#00897B",
     fresh=fresh,
     pages={"home": home, "history": history, "clear": clear},
+    keys=keys,
 )
 ORDER = 52
