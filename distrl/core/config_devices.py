@@ -28,6 +28,7 @@ class EmulatorConfig(Section):
     )
     first_port: int = Field(default=5554, ge=1024, le=65_000, description="first console port; each takes two")
     boot_s: float = Field(default=300.0, gt=0, description="longest start")
+    load_s: float = Field(default=60.0, gt=0, description="longest load of a snapshot")
     max_snapshot_loads: int = Field(default=50, ge=1, description="loads before a relaunch: emulators die of about 64")
     relaunch_after_s: float = Field(default=14_400.0, gt=0, description="seconds of life before a relaunch")
     logs: str = Field(default="", description="folder for their logs; a temporary one if empty")

@@ -15,6 +15,9 @@ from distrl.devices.adb.choosing import list_devices
 from distrl.devices.adb.device import AdbDevice, AdbOptions
 from distrl.devices.adb.server import AdbServer
 from distrl.devices.adb.sim_phone import OwnSimPhone, SimBehindAdb
+from distrl.devices.emulator.device import EmulatorDevice, EmulatorOptions, SimEmulator
+from distrl.devices.emulator.sdk import find_sdk
+from distrl.devices.emulator.slots import MAX_EMULATORS
 
 
 def make_server(config: Config) -> AdbServer:
@@ -45,6 +48,11 @@ def adb_maker(config: Config, number: int, clock: Clock) -> tuple[str, Callable[
         return name, lambda: OwnSimPhone(
             name, server, clock=clock, options=options, scale=phone.scale, faults=phone.faults, seed=config.seed
         )
+    if config.devices.kind == "emulator":
+        name = f"emulator-{number}"
+        emulator = EmulatorOptions(**config.devices.emulator.model_dump())
+        made = SimEmulator if config.judge.kind == "rule" else EmulatorDevice
+        return name, lambda: made(name, server, emulator, clock=clock, options=options)
     serial = config.devices.serials[number]
     # Only ground truth can be judged by a rule, and only our own phone has it: another says so at its first reset.
     kind = SimBehindAdb if config.judge.kind == "rule" else AdbDevice
@@ -63,7 +71,10 @@ def settle_devices(config: Config, *, is_virtual: bool) -> Config:
         raise UserError(f"devices.kind = {devices.kind!r} needs real time: leave out --runtime serial")
     if config.phone.latency != "instant":
         raise UserError(f"phone.latency is for devices.kind = 'sim': devices of kind {devices.kind!r} take their time")
-    if devices.kind == "emulator" or devices.starts_sim_phones:
+    if devices.kind == "emulator":
+        _check_emulators(config)
+        return config
+    if devices.starts_sim_phones:
         return config
     if config.phone.faults:
         raise UserError("phone.faults is for simulated phones of the run's own: set devices.starts_sim_phones, or none")
@@ -85,6 +96,18 @@ def settle_devices(config: Config, *, is_virtual: bool) -> Config:
             "collect": config.collect.model_copy(update={"num_devices": len(serials)}),
         }
     )
+
+
+def _check_emulators(config: Config) -> None:
+    count = config.collect.num_devices
+    if count > MAX_EMULATORS:
+        raise UserError(f"collect.num_devices is {count}: a machine has at most {MAX_EMULATORS} emulators")
+    if not config.devices.emulator.avd:
+        raise UserError("devices.emulator.avd is not set: name the virtual device to start (emulator -list-avds)")
+    try:
+        find_sdk(config.devices.emulator.sdk)
+    except DeviceError as error:
+        raise UserError(str(error)) from error
 
 
 async def _ready_serials(config: Config) -> tuple[str, ...]:

@@ -63,6 +63,8 @@ class Android:
         self.files = Files()
         self.has_adb_keyboard = has_adb_keyboard
         self.has_ground_truth = has_ground_truth
+        self.is_booted = True
+        """What `sys.boot_completed` says."""
         self.is_awake = True
         """Whether the screen is on: `input keyevent KEYCODE_SLEEP` and `KEYCODE_WAKEUP` change it."""
         self.battery: dict[str, int] = {}

@@ -64,8 +64,8 @@ def properties(android: Android) -> dict[str, str]:
         "ro.product.model": android.phone.settings.device_name.replace(" ", "_"),
         "ro.product.name": "distrl_phone",
         "ro.serialno": android.serial,
-        "sys.boot_completed": "1",
-        "dev.bootcomplete": "1",
+        "sys.boot_completed": "1" if android.is_booted else "",
+        "dev.bootcomplete": "1" if android.is_booted else "",
     }
 
 
