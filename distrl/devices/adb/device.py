@@ -97,6 +97,11 @@ class AdbDevice:
         """Its serial, or what it was called."""
         return self._name
 
+    @property
+    def serial(self) -> str:
+        """What adb calls it now."""
+        return self._serial
+
     # ---- the device
 
     async def reset(self) -> None:

@@ -44,6 +44,8 @@ class EmulatorOptions(msgspec.Struct, frozen=True, kw_only=True):
     max_snapshot_loads: int = 50
     relaunch_after_s: float = 14_400.0
     logs: str = ""
+    is_kept: bool = False
+    """Whether it goes on when we end: for `distrl devices start`, until somebody stops it."""
     state: Path | None = None
     """Where slots are written down; one place for all runs of a user if None."""
 
@@ -176,7 +178,9 @@ class EmulatorDevice(AdbDevice):
         if self._running is not None:
             await self._running.end()
         environment = {**os.environ, "ANDROID_ADB_SERVER_PORT": str(self._server.port)}
-        self._running = running = await Running.start(command, log, environment=environment)
+        self._running = running = await Running.start(
+            command, log, environment=environment, outlives_us=emulator.is_kept
+        )
         slot.note(
             Record(
                 port=slot.port,
@@ -186,6 +190,7 @@ class EmulatorDevice(AdbDevice):
                 clone=self._clone,
                 home=str(home),
                 log=str(log),
+                is_kept=emulator.is_kept,
             )
         )
         await self._until_booted(emulator.boot_s)

@@ -8,6 +8,7 @@ its clone. So what a crashed run left behind is cleaned up by the next one, and 
 import contextlib
 import fcntl
 import os
+import select
 import signal
 import socket
 import tempfile
@@ -19,6 +20,7 @@ from distrl.core.errors import DeviceError
 from distrl.devices.emulator.avd import remove_avd
 
 MAX_EMULATORS = 64
+END_S = 5.0
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
@@ -133,11 +135,26 @@ def records(folder: Path | None = None) -> list[Record]:
     return [record for record in found if record is not None and record.is_running]
 
 
+def note_kept(record: Record, folder: Path | None = None) -> None:
+    """Write down what was started for a person and has no slot of its own."""
+    ((folder or state_folder()) / f"{record.kind}-{record.port}.json").write_bytes(msgspec.json.encode(record))
+
+
+def stop(record: Record, folder: Path | None = None) -> None:
+    """End it and forget it."""
+    end(record)
+    for name in (f"{record.port}.json", f"{record.kind}-{record.port}.json"):
+        ((folder or state_folder()) / name).unlink(missing_ok=True)
+
+
 def end(record: Record) -> None:
     """End a process of ours with all that it started, if it is still that process; its clone goes too."""
     if record.is_running:
         with contextlib.suppress(ProcessLookupError, PermissionError):
+            process = os.pidfd_open(record.pid)
             os.killpg(record.pid, signal.SIGKILL)
+            select.select([process], [], [], END_S)  # its ports are free only when it is gone
+            os.close(process)
     if record.clone and record.home:
         remove_avd(Path(record.home), record.clone)
 

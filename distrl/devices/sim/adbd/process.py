@@ -1,7 +1,7 @@
 """A sim phone as a process: `python -m distrl.devices.sim.adbd.process JSON`, its port on stdout.
 
 The JSON has `scale`, `seed`, `faults` (odds by name), `name` and `port`, all optional. It listens on loopback and ends
-when its standard input does, so that it never outlives whoever started it.
+when its standard input does, so that it never outlives whoever started it, unless `is_kept` says so.
 """
 
 import asyncio
@@ -25,6 +25,7 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     faults: dict[str, float] = {}
     name: str = "distrl"
     port: int = 0
+    is_kept: bool = False
 
 
 def make_adbd(spec: Spec) -> Adbd:
@@ -41,7 +42,8 @@ async def serve(spec: Spec) -> None:
     sys.stdout.write(f"{port}\n")
     sys.stdout.flush()
     ended = asyncio.Event()
-    asyncio.get_running_loop().add_reader(sys.stdin.fileno(), ended.set)
+    if not spec.is_kept:
+        asyncio.get_running_loop().add_reader(sys.stdin.fileno(), ended.set)
     try:
         await ended.wait()
     finally:
