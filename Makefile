@@ -8,7 +8,7 @@ ARGS ?= --minutes 15
 FAST := not slow and not chaos and not learning and not browser and not adb
 
 .DEFAULT_GOAL := help
-.PHONY: help train demo phone test check fast lint browser breakers bench clean
+.PHONY: help train demo phone test check fast lint browser breakers debian bench clean
 
 help: ## list these targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-7s %s\n", $$1, $$2}'
@@ -48,7 +48,13 @@ breakers:
 		{ [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && echo "installing strace, iproute2 and nftables (once)" && \
 		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y strace iproute2 nftables >/dev/null; } || true
 
-test: lint browser breakers ## everything: style, types, architecture, all tests
+# The wheel of adbutils has an adb of today; Debian's is years older, and both have to drive our phone.
+debian:
+	@command -v adb >/dev/null || \
+		{ [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && echo "installing adb (once)" && \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y adb >/dev/null; } || true
+
+test: lint browser breakers debian ## everything: style, types, architecture, all tests
 	@OMP_NUM_THREADS=1 $(BIN)/pytest -q -n 2 --dist loadfile
 
 check: lint ## what to run before every commit: style, types, architecture, fast tests

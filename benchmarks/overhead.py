@@ -63,11 +63,11 @@ class WatchedDevice:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._device, name)
 
-    def inspect(self, app: str) -> Any:
+    async def inspect(self, app: str) -> Any:
         """Judging is the judge's time, and it happens between the two moments: not the framework's."""
         began_s = time.perf_counter()
         try:
-            return self._device.inspect(app)
+            return await self._device.inspect(app)
         finally:
             self._watch.decided_s += time.perf_counter() - began_s
 

@@ -15,7 +15,21 @@ from typing import Annotated
 import typer
 
 from distrl import __version__
-from distrl.cli import config, evaluate, export, judge, phone, plan, runs, tasks, train, warm_start, worker
+from distrl.cli import (
+    config,
+    devices,
+    doctor,
+    evaluate,
+    export,
+    judge,
+    phone,
+    plan,
+    runs,
+    tasks,
+    train,
+    warm_start,
+    worker,
+)
 from distrl.cli.output import Output
 from distrl.core.errors import DistrlError, UserError
 
@@ -41,6 +55,8 @@ app.command()(warm_start.imitate)
 app.command()(warm_start.pretrain)
 app.command()(phone.phone)
 app.command()(phone.demo)
+app.command()(doctor.doctor)
+app.add_typer(devices.app, name="devices")
 app.add_typer(tasks.app, name="tasks")
 app.add_typer(config.app, name="config")
 app.add_typer(runs.app, name="runs")

@@ -18,6 +18,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, Strict, ValidationError
 
+from distrl.core.config_devices import DevicesConfig
 from distrl.core.config_errors import ConfigError, Mistake, describe, show
 from distrl.core.config_judge import JudgeConfig
 from distrl.core.config_section import Probability, Section
@@ -85,6 +86,7 @@ class Config(Section):
 
     seed: int = Field(default=0, ge=0, lt=2**63, description="the number that all randomness is derived from")
     phone: PhoneConfig = Field(default=PhoneConfig(), description="the built-in phone")
+    devices: DevicesConfig = Field(default=DevicesConfig(), description="what the devices are")
     tasks: TasksConfig = Field(default=TasksConfig(), description="what is to be done on the phones")
     rewards: RewardsConfig = Field(default=RewardsConfig(), description="what a step earns")
     env: EnvConfig = Field(default=EnvConfig(), description="how an episode is run")

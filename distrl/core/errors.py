@@ -20,6 +20,10 @@ class DeviceError(DistrlError):
         self.cause = cause
 
 
+class SetupError(DeviceError):
+    """A device works and cannot be arranged for this task: a package is missing, there is no room. The task's loss."""
+
+
 class JudgeError(DistrlError):
     """A judge could not give a verdict."""
 

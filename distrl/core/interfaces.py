@@ -75,14 +75,14 @@ class Device(Protocol):
 
 @runtime_checkable
 class GroundTruth(Protocol):
-    """A device whose state can be arranged for a task and read back: the sim, not a real phone."""
+    """A device whose state can be arranged for a task and read back: the sim, near or behind adb, not a real phone."""
 
     def arrange(self, world: Plain, *, seed: int, variations: tuple[str, ...] = ()) -> None:
-        """Start from a fresh phone of this seed, then set the given fields, by app."""
+        """What the next reset begins with: a fresh phone of this seed, with the given fields set, by app."""
         ...
 
-    def inspect(self, app: str) -> Plain:
-        """The state of one app (or of `phone`) as plain data."""
+    async def inspect(self, app: str) -> Plain:
+        """The state of one app (or of `phone`) as plain data; it may have to be asked for."""
         ...
 
 

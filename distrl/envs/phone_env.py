@@ -68,6 +68,7 @@ class PhoneEnvironment:
         try:
             await self._in_time(self.device.perform(decision.action))
             after = await self._observe()
+            verdict = await self._verdict(decision, before, after)
         except DeviceError as error:
             self._record(decision, before, {})
             self._is_over = True
@@ -75,7 +76,6 @@ class PhoneEnvironment:
                 observation=before, rewards={}, outcome=Outcome.ABORTED_DEVICE, infra_error=f"{error.cause}: {error}"
             )
         self._last = after
-        verdict = await self._verdict(decision, before, after)
         rewards = self._terms.of_step(decision.action, before, after, verdict)
         self._record(decision, before, rewards)
         outcome = self._outcome(decision.action, verdict, after)

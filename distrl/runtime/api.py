@@ -19,6 +19,7 @@ from distrl.core.types import Trajectory
 from distrl.policies.tiny.policy import Mode, TinyPolicy
 from distrl.runtime.asynchronous import JOURNAL, check_asynchronous
 from distrl.runtime.build import KNOWN_NAMES
+from distrl.runtime.build_devices import settle_devices
 from distrl.runtime.build_judge import check_judge
 from distrl.runtime.evaluation import Report, choose_episodes, summarise
 from distrl.runtime.players import Player, make_player, play_tasks
@@ -99,6 +100,7 @@ def ready_training(
     if engine.runtime not in RUNTIMES:
         raise UnknownNameError("runtime", engine.runtime, RUNTIMES)
     check_judge(config.judge, is_virtual=engine.runtime == "serial")
+    config = settle_devices(config, is_virtual=engine.runtime == "serial")
     if engine.runtime == "serial":
         return ReadyTraining(config, run_dir, listener, num_workers=max(1, engine.num_workers))
     if run_dir is None:
@@ -150,7 +152,7 @@ def evaluate(
         raise UserError(f"at least one episode has to be played, not {count}")
     tasks = choose_episodes(load_tasks(name, split), count, seed)
     player = make_player(policy, mode=mode, suite=name) if isinstance(policy, str | Path) else policy
-    settings = settings.model_copy(update={"seed": seed})
+    settings = settle_devices(settings.model_copy(update={"seed": seed}), is_virtual=False)
     return summarise(play_tasks(player, tasks, settings, is_greedy=not is_sampled, on_episode=on_episode))
 
 

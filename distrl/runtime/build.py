@@ -1,6 +1,6 @@
-"""The only file that knows concrete classes, with build_judge.py: configuration in, devices and environments out."""
+"""The only file that knows concrete classes, with build_*.py: configuration in, devices and environments out."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import Any
 
@@ -21,6 +21,7 @@ from distrl.devices.sim.variations import VARIATIONS
 from distrl.envs.gym_env import GymOptions, PhoneGym
 from distrl.envs.phone_env import EnvOptions, PhoneEnvironment
 from distrl.envs.rewards import Rewards
+from distrl.runtime.build_devices import adb_maker
 from distrl.runtime.build_judge import make_judge
 from distrl.tasks.book import load_tasks, seed_of, world_of
 from distrl.tasks.generate import SIZES
@@ -49,9 +50,14 @@ def make_sim_device(
 
 
 def make_pool(config: Config, count: int, *, first: int = 0, clock: Clock | None = None) -> Pool:
-    """So many simulated phones, numbered from `first`."""
+    """So many devices of the configured kind, numbered from `first`."""
     clock = clock or LoopClock()
-    makers = {f"sim-{n}": partial(make_sim_device, config, n, clock=clock) for n in range(first, first + count)}
+    numbers = range(first, first + count)
+    makers: dict[str, Callable[[], Device]] = (
+        {f"sim-{n}": partial(make_sim_device, config, n, clock=clock) for n in numbers}
+        if config.devices.kind == "sim"
+        else dict(adb_maker(config, n, clock) for n in numbers)
+    )
     return Pool(makers, clock=clock, options=PoolOptions(probe_s=config.env.operation_deadline_s))
 
 

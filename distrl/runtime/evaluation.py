@@ -127,16 +127,22 @@ async def evaluate(
         finished[int(trajectory.id.rpartition("-")[2])] = _without_screens(trajectory)
         on_episode(trajectory)
 
+    # Phones that are not ours cannot be asked whether a task is solved: there the configured judge has to do.
+    judged = judged_by_rule(config) if config.devices.kind == "sim" else config
+    pool = make_pool(config, min(config.collect.num_devices, len(tasks)))
     worker = Worker(
-        make_pool(config, min(config.collect.num_devices, len(tasks))),
+        pool,
         policy,
         weights=lambda assignment: snapshot or _Weights(),
-        make_environment=lambda device: make_environment(judged_by_rule(config), device),
+        make_environment=lambda device: make_environment(judged, device),
         make_setup=lambda task: make_setup(task, more_variations=config.phone.variations),
         send=keep,
         options=WorkerOptions(name="evaluation", seed=config.seed, is_greedy=is_greedy),
     )
-    await worker.run(FixedTasks(tasks))
+    try:
+        await worker.run(FixedTasks(tasks))
+    finally:
+        await pool.close()
     return [finished[number] for number in sorted(finished)]
 
 

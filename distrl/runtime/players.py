@@ -5,6 +5,7 @@ In: `expert`, `random`, `idle`, `imitation`, a run directory, an export or a wei
 phone of its own.
 """
 
+import asyncio
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import Random
@@ -117,7 +118,8 @@ def play_tasks(
         return _play_expert(player, tasks, config, on_episode)
     snapshot = player.snapshot() if isinstance(player, TinyPolicy) else None
     greedy = is_greedy and not isinstance(player, RandomPlayer)
-    return run_virtual(evaluate(player, tasks, config, is_greedy=greedy, snapshot=snapshot, on_episode=on_episode))
+    played = evaluate(player, tasks, config, is_greedy=greedy, snapshot=snapshot, on_episode=on_episode)
+    return run_virtual(played) if config.devices.kind == "sim" else asyncio.run(played)
 
 
 def _play_expert(

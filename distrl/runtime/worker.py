@@ -10,6 +10,7 @@ device does, and for its decision. Decisions are made together: what waits when 
 """
 
 import asyncio
+import logging
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -19,14 +20,17 @@ from typing import Literal, Protocol, TypeVar
 
 import msgspec
 
-from distrl.core.errors import DeviceError
+from distrl.core.errors import DeviceError, DistrlError, SetupError
 from distrl.core.interfaces import Decider, Device, Environment, Setup
 from distrl.core.seeds import derive_random
 from distrl.core.types import Decision, Observation, Ruling, Situation, Step, Task, Trajectory, Verdict
 from distrl.runtime.curriculum import Assignment, TaskSource
 
+_log = logging.getLogger(__name__)
 T = TypeVar("T")
 RESET_TRIES = 3
+MAX_SKIPPED_IN_A_ROW = 20
+"""Tasks that no device could be set up for, one after another: then it is not the tasks."""
 _NO_VERDICT = Verdict(ruling=Ruling.FAILURE, judge="", reason="the judge was not asked")
 
 
@@ -169,6 +173,9 @@ class Worker:
         self._options = options
         self.batcher = Batcher(policy, options)
         self.num_episodes = 0
+        self.num_skipped = 0
+        """Tasks that a device could not be set up for."""
+        self._skipped_in_a_row = 0
         self.times: defaultdict[str, float] = defaultdict(float)
         """Seconds of all loops together by what they waited for: device, inference, send, task."""
 
@@ -190,10 +197,26 @@ class Worker:
             trajectory = None
             while trajectory is None:  # a device that cannot even begin leaves the task to another one
                 async with self._devices.lease() as device:
-                    trajectory, failure = await self._episode(device, assignment, number)
+                    try:
+                        trajectory, failure = await self._episode(device, assignment, number)
+                    except SetupError as error:
+                        self._skip(assignment.task, error)
+                        break
                     if failure:
                         raise DeviceError(failure.partition(":")[0], failure)
-            await self._timed("send", self._send(trajectory))
+            if trajectory is not None:
+                self._skipped_in_a_row = 0
+                await self._timed("send", self._send(trajectory))
+
+    def _skip(self, task: Task, error: SetupError) -> None:
+        """The device is well and the task cannot be: another one takes its place."""
+        self.num_skipped += 1
+        self._skipped_in_a_row += 1
+        if self._skipped_in_a_row >= MAX_SKIPPED_IN_A_ROW:
+            raise DistrlError(
+                f"{self._skipped_in_a_row} tasks in a row could not be set up; the last, {task.id}: {error}"
+            )
+        _log.warning("%s is skipped: %s", task.id, error)
 
     async def _episode(self, device: Device, assignment: Assignment, number: int) -> tuple[Trajectory, str]:
         """One attempt, and how the device failed if it did; raises `DeviceError` if it could not even begin."""
@@ -244,6 +267,8 @@ class Worker:
         for tries_left in reversed(range(RESET_TRIES)):
             try:
                 return await environment.reset(task, self._make_setup(task))
+            except SetupError:
+                raise
             except DeviceError:
                 if tries_left == 0:
                     raise

@@ -84,8 +84,8 @@ def test_all_mistakes_of_a_file_are_told_at_once_with_line_key_expectation_and_s
         'sede = 1\n[phone]\nscale = 2.0\nlatency = "emulater"\n\n[tasks]\nsuit = "x"\n[env]\nkeep_last_actions = "4"\n',
     )
     assert mistakes_of(file) == [
-        f"{file}:1: sede: unknown key (expected one of seed, phone, tasks, rewards, env, judge, policy, algorithm, "
-        "learner, replay, collect, train, eval, simulation, got sede); did you mean seed?",
+        f"{file}:1: sede: unknown key (expected one of seed, phone, devices, tasks, rewards, env, judge, policy, "
+        "algorithm, learner, replay, collect, train, eval, simulation, got sede); did you mean seed?",
         f"{file}:3: phone.scale: wrong value (expected less than or equal to 1, got 2.0)",
         f"{file}:4: phone.latency: unknown value (expected one of instant, emulator, slow-emulator, phone, even, lab, "
         'rough, got "emulater"); did you mean emulator?',

@@ -15,7 +15,7 @@ from distrl.devices.sim.adbd.server import Adbd
 from distrl.devices.sim.faults import Faults
 from distrl.runtime.build import make_phone
 
-INSTANT = AdbOptions(settle_s=0.0, wait_s=0.0, boot_s=5.0)
+INSTANT = AdbOptions(settle_s=0.0, wait_s=0.0, boot_s=5.0, screenshot="raw")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,6 +1,7 @@
 """A private adb server for the tests: on a port and in a home of its own, ended by who started it."""
 
 import os
+import shutil
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,14 +30,26 @@ def fresh_adb(tmp_path: Path) -> Iterator[Tool]:
     tool.stop()
 
 
-def make_tool(home: Path) -> Tool:
+@pytest.fixture(scope="session")
+def debian_adb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tool]:
+    """Debian's adb, years older, with its own server; `make` installs it where it can."""
+    found = shutil.which("adb")
+    if found is None:
+        pytest.skip("no adb on the PATH: apt-get install adb")
+    tool = make_tool(tmp_path_factory.mktemp("debian"), binary=Path(found))
+    tool.start()
+    yield tool
+    tool.stop()
+
+
+def make_tool(home: Path, *, binary: Path | None = None) -> Tool:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     own = {"HOME": str(home), "ANDROID_USER_HOME": str(home), "ANDROID_ADB_SERVER_PORT": str(port), "TMPDIR": str(home)}
     # Without looking for devices on USB or the network: only what a test connects is there.
     quiet = {"ADB_USB": "0", "ADB_MDNS_AUTO_CONNECT": "0", "ADB_LOCAL_TRANSPORT_MAX_PORT": "5554"}
-    return Tool(binary=find_adb({"PATH": ""}), port=port, environment={**os.environ, **own, **quiet})
+    return Tool(binary=binary or find_adb({"PATH": ""}), port=port, environment={**os.environ, **own, **quiet})
 
 
 @pytest.fixture(autouse=True)

@@ -221,13 +221,21 @@ def test_a_phone_that_is_offline_is_named_and_back_after_its_half_minute(adb: To
 
 
 @pytest.mark.adb
-def test_an_app_that_crashes_shows_the_systems_dialog(adb: Tool) -> None:
-    async def use() -> str:
-        async with connected(adb, make_adbd(script={2: "app_crash"})) as device:
+def test_an_app_that_crashes_ends_the_episode_or_is_shown_where_that_is_part_of_the_task(adb: Tool) -> None:
+    async def use(*, aborts: bool) -> tuple[str, str]:
+        options = AdbOptions(settle_s=0.0, aborts_on_dialogs=aborts)
+        async with connected(adb, make_adbd(script={2: "app_crash"}), options=options) as device:
             await device.perform(OpenApp(app="Notes"))
-            return await device.activity()
+            shown = ""
+            if not aborts:
+                shown = await device.activity()
+            cause = (await cause_of(device.observe()))[0]
+            await device.reset()
+            assert "launcher" in await device.activity()
+            return shown, cause
 
-    assert asyncio.run(use()) == "com.distrl.system/com.distrl.system.Crash"
+    assert asyncio.run(use(aborts=False)) == ("com.distrl.notes/ApplicationError", "")
+    assert asyncio.run(use(aborts=True)) == ("", "app_dialog")
 
 
 @pytest.mark.adb
@@ -430,13 +438,19 @@ def test_the_port_of_the_server_is_adbs_unless_the_environment_says_another() ->
 # ---------------------------------------------------------------- screens
 
 
-def shot(width: int, height: int, value: int = 200, header: int = 16) -> bytes:
-    return struct.pack("<4I", width, height, 1, 1)[:header] + bytes([value, value, value, 255]) * (width * height)
+def shot(width: int, height: int, value: int = 200, header: int = 16, first: int = 90) -> bytes:
+    pixels = bytes([first, first, first, 255]) + bytes([value, value, value, 255]) * (width * height - 1)
+    return struct.pack("<4I", width, height, 1, 1)[:header] + pixels
 
 
 def test_screens_with_and_without_a_colour_space_are_read() -> None:
     for header in (12, 16):
-        assert screen_of(shot(4, 6, header=header)) == Screen(data=bytes([200]) * 72, width=4, height=6)
+        pixels = bytes([90]) * 3 + bytes([200]) * 69
+        assert screen_of(shot(4, 6, header=header)) == Screen(data=pixels, width=4, height=6)
+
+
+def test_a_screen_that_is_turned_by_a_quarter_is_a_screen() -> None:
+    assert (screen_of(shot(6, 4), size=(4, 6)).width, screen_of(shot(4, 6), size=(4, 6)).width) == (6, 4)
 
 
 @pytest.mark.parametrize(
@@ -447,8 +461,9 @@ def test_screens_with_and_without_a_colour_space_are_read() -> None:
         (shot(4, 6)[:-1], "bad_screen"),
         (shot(4, 6) + b"\n", "bad_screen"),
         (b"\x89PNG\r\n\x1a\n" + bytes(100), "bad_screen"),
-        (shot(4, 6, value=0), "black_screen"),
-        (shot(6, 4), "wrong_size"),
+        (shot(4, 6, value=0, first=0), "black_screen"),
+        (shot(4, 6, value=255, first=255), "blank_screen"),
+        (shot(6, 6), "wrong_size"),
         (struct.pack("<4I", 2**31, 2**31, 1, 1), "bad_screen"),
     ],
 )

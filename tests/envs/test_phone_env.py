@@ -64,7 +64,7 @@ def test_the_expert_earns_one_at_the_step_that_solves_the_task() -> None:
         device = make_sim_device(config)
         environment = make_environment(config, device)
         seen = await environment.reset(TASK, make_setup(TASK))
-        expert = expert_for(TASK, device.inspect)
+        expert = expert_for(TASK, device.phone.inspect)
         results = []
         while not results or results[-1].outcome is None:
             results.append(await environment.step(Decision(action=expert.act(seen))))

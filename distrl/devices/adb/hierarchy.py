@@ -7,6 +7,8 @@ size, depth and number of nodes.
 import re
 import xml.parsers.expat
 
+import msgspec
+
 from distrl.core.errors import DeviceError
 from distrl.core.types import Element
 
@@ -22,6 +24,15 @@ _KINDS = (
     *(("Button", "button"), ("Chip", "chip"), ("CardView", "card"), ("Tab", "tab"), ("ImageView", "photo")),
 )
 """How a class ends, and what we call it; the first that fits."""
+_OWN_CLASSES = "com.distrl.widget."
+"""Views of the built-in phone, which say by their name what they are."""
+
+
+class Field(msgspec.Struct, frozen=True, kw_only=True):
+    """The field that has the focus: what it holds, as far as it shows it, and whether that is a secret."""
+
+    text: str
+    is_password: bool
 
 
 class _Node:
@@ -42,6 +53,24 @@ class _Node:
 
 def elements_of(data: bytes, size: tuple[int, int]) -> tuple[Element, ...]:
     """Everything that can be read or touched, from top to bottom; a row without a text has that of what is in it."""
+    made = [element for node in _nodes_of(data, size) if (element := _element(node)) is not None]
+    return tuple(sorted(made, key=lambda e: (e.box[1], e.box[0])))
+
+
+def focused_field(data: bytes) -> Field | None:
+    """Where text would go, if anywhere."""
+    for node in _nodes_of(data, (1, 1)):
+        if node.flag("focused") and _kind(node.attributes.get("class", ""), is_clickable=True) == "field":
+            return Field(text=node.attributes.get("text", ""), is_password=node.flag("password"))
+    return None
+
+
+def texts_of(data: bytes) -> tuple[str, ...]:
+    """Every text on the screen, and the labels of pictures."""
+    return tuple(node.own_text for node in _nodes_of(data, (1, 1)) if node.own_text)
+
+
+def _nodes_of(data: bytes, size: tuple[int, int]) -> "list[_Node]":
     start, end = data.find(b"<hierarchy"), data.rfind(b"</hierarchy>")
     if start < 0 or end < start or len(data) > MAX_BYTES:
         said = data[:200].decode(errors="replace").strip()
@@ -53,8 +82,7 @@ def elements_of(data: bytes, size: tuple[int, int]) -> tuple[Element, ...]:
         reader.read(data[start : end + len(b"</hierarchy>")])
     except xml.parsers.expat.ExpatError as error:
         raise DeviceError("ui_tree", f"the hierarchy cannot be read: {error}") from error
-    made = [element for node in reader.nodes if (element := _element(node)) is not None]
-    return tuple(sorted(made, key=lambda e: (e.box[1], e.box[0])))
+    return reader.nodes
 
 
 def candidates(elements: tuple[Element, ...]) -> tuple[Element, ...]:
@@ -125,12 +153,14 @@ def _element(node: _Node) -> Element | None:
         enabled=node.attributes.get("enabled", "true") == "true",
         clickable=is_clickable,
         checked=node.flag("checked") if node.flag("checkable") else None,
-        editable=kind == "field",
+        editable=kind == "field" and node.attributes.get("focusable") != "false",
         focused=node.flag("focused"),
     )
 
 
 def _kind(name: str, *, is_clickable: bool) -> str:
+    if name.startswith(_OWN_CLASSES):
+        return name.removeprefix(_OWN_CLASSES).lower()
     for ending, kind in _KINDS:
         if name.endswith(ending):
             return kind

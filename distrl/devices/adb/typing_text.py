@@ -7,6 +7,7 @@ in two pieces. Everything else goes as base64 to the adb keyboard, an input meth
 import base64
 import re
 import shlex
+import unicodedata
 
 CHUNK_CHARS = 400
 KEYBOARD = "com.android.adbkeyboard/.AdbIME"
@@ -15,6 +16,8 @@ HOW_TO_TYPE = (
     f"(github.com/senzhk/ADBKeyBoard), then adb shell ime enable {KEYBOARD} and adb shell ime set {KEYBOARD}"
 )
 _PLAIN = re.compile(r"[ -~]*\Z")
+_UNSHOWN = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""What XML cannot hold."""
 
 
 def is_plain(text: str) -> bool:
@@ -43,3 +46,12 @@ def quoted(*words: str) -> str:
 
 def _chunks(text: str) -> list[str]:
     return [text[start : start + CHUNK_CHARS] for start in range(0, len(text), CHUNK_CHARS)]
+
+
+def is_within(typed: str, shown: str) -> bool:
+    """Whether a field shows what was typed; as far as a ui tree can: it has no control characters, and one blank."""
+    return _plain(typed) in _plain(shown)
+
+
+def _plain(text: str) -> str:
+    return " ".join(re.sub(_UNSHOWN, ".", unicodedata.normalize("NFC", text)).split())

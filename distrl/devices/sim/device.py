@@ -48,7 +48,7 @@ class SimDevice:
         self.phone.arrange(world)
         self._start = self.phone.snapshot()
 
-    def inspect(self, app: str) -> Plain:
+    async def inspect(self, app: str) -> Plain:
         """The state of one app as plain data."""
         return self.phone.inspect(app)
 

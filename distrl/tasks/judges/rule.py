@@ -1,6 +1,10 @@
-"""The rule judge: the ground truth of the built-in phone, read from its state and not from its screen."""
+"""The rule judge: the ground truth of the built-in phone, read from its state and not from its screen.
 
-from distrl.core.interfaces import GroundTruth
+Rules read states as if they were at hand. Those of a phone behind adb are not, so a rule that misses one stops, the
+state is asked for, and the rule begins anew: only what it looks at is ever fetched, and all of one moment.
+"""
+
+from distrl.core.interfaces import GroundTruth, Plain
 from distrl.core.types import Observation, Ruling, Step, Task, Verdict
 from distrl.tasks.book import is_solved
 
@@ -15,5 +19,27 @@ class RuleJudge:
 
     async def judge(self, task: Task, steps: tuple[Step, ...], final: Observation) -> Verdict:
         """Success or failure; it always knows."""
-        solved = is_solved(task, self._device.inspect)
+        solved = await self._is_solved(task)
         return Verdict(ruling=Ruling.SUCCESS if solved else Ruling.FAILURE, judge=self.name, score=float(solved))
+
+    async def _is_solved(self, task: Task) -> bool:
+        states: dict[str, Plain] = {}
+
+        def inspect(app: str) -> Plain:
+            if app not in states:
+                raise _MissingError(app)
+            return states[app]
+
+        while True:
+            try:
+                return is_solved(task, inspect)
+            except _MissingError as missing:
+                states[missing.app] = await self._device.inspect(missing.app)
+
+
+class _MissingError(Exception):
+    """A rule looks at an app whose state is not here yet."""
+
+    def __init__(self, app: str) -> None:
+        super().__init__(app)
+        self.app = app

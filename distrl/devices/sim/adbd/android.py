@@ -43,16 +43,34 @@ def complain(text: str, *, status: int = 1) -> Result:
 
 
 class Android:
-    """One phone and what Android keeps beside it. `has_adb_keyboard`: the input method that types any text."""
+    """One phone and what Android keeps beside it.
+
+    `has_adb_keyboard`: the input method that types any text; `has_ground_truth`: the command of truth_commands.py.
+    """
 
     def __init__(
-        self, phone: Phone, *, serial: str, perform: Callable[[Action], None], has_adb_keyboard: bool = True
+        self,
+        phone: Phone,
+        *,
+        serial: str,
+        perform: Callable[[Action], None],
+        has_adb_keyboard: bool = True,
+        has_ground_truth: bool = True,
     ) -> None:
         self.phone = phone
         self.serial = serial
         self._perform = perform
         self.files = Files()
         self.has_adb_keyboard = has_adb_keyboard
+        self.has_ground_truth = has_ground_truth
+        self.is_booted = True
+        """What `sys.boot_completed` says."""
+        self.is_awake = True
+        """Whether the screen is on: `input keyevent KEYCODE_SLEEP` and `KEYCODE_WAKEUP` change it."""
+        self.battery: dict[str, int] = {}
+        """What `dumpsys battery set` has said: level in percent, temperature in tenths of a degree."""
+        self.due_faults: list[str] = []
+        """Faults that the truth channel asked for; server.py makes them happen, one for each opened service."""
         self.screen_fault = ""
         """How the next screenshot is spoiled (server.py sets it, screen_commands.py makes it so)."""
         self.settings: dict[tuple[str, str], str] = {
@@ -69,8 +87,30 @@ class Android:
 
     @property
     def size(self) -> tuple[int, int]:
-        """The screen in pixels: what is drawn, touched and dumped."""
-        return self.phone.size
+        """The screen in pixels as it is held now: what is drawn, touched and dumped."""
+        width, height = self.phone.size
+        return (height, width) if self.rotation % 2 else (width, height)
+
+    @property
+    def rotation(self) -> int:
+        """Quarter turns to the left, which `settings put system user_rotation` asks for while it may not turn itself.
+
+        The whole picture is turned: no app of this phone has a layout for it.
+        """
+        text = self.settings.get(("system", "user_rotation"), "0")
+        return 0 if self.phone.settings.auto_rotate or text not in ("1", "2", "3") else int(text)
+
+    def upright(self, x: float, y: float) -> tuple[float, float]:
+        """A place on the screen as it is held, on the phone as it is drawn; both in [0, 1]."""
+        for _ in range(self.rotation):
+            x, y = 1.0 - y, x
+        return x, y
+
+    def turned(self, x: float, y: float) -> tuple[float, float]:
+        """The other way."""
+        for _ in range(self.rotation):
+            x, y = y, 1.0 - x
+        return x, y
 
     def component(self) -> tuple[str, str]:
         """Package and class of the activity in front."""
@@ -96,6 +136,8 @@ class Android:
 
     def perform(self, action: Action) -> None:
         """A touch, a key, a text."""
+        if not self.is_awake:
+            return
         before = self.component()
         self._perform(action)
         if self.component() != before:

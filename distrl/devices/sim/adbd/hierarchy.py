@@ -21,7 +21,10 @@ CLASSES = {
     "tab": "androidx.appcompat.app.ActionBar$Tab",
     "chip": "com.google.android.material.chip.Chip",
 }
-"""Other kinds are plain views."""
+"""Other kinds are views of the phone's own: `com.distrl.widget.Nav`."""
+OWN_CLASSES = "com.distrl.widget."
+SECRET = ("password",)
+"""Ids of fields whose text is nobody's to read."""
 KEYS_IN_SIGHT = ("key:enter", "key:hide")
 _NOT_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -32,7 +35,8 @@ def hierarchy_of(android: Android) -> str:
     package = android.component()[0]
     shown = [e for e in android.phone.elements() if e.kind != "key" or e.id in KEYS_IN_SIGHT]
     nodes = "".join(
-        f"<node {_attributes(index, element, package, width, height)} />" for index, element in enumerate(shown)
+        f"<node {_attributes(index, element, package, _bounds(android, element))} />"
+        for index, element in enumerate(shown)
     )
     window = (
         f'<node index="0" text="" resource-id="" class="android.widget.FrameLayout" package={_quoted(package)} '
@@ -41,18 +45,25 @@ def hierarchy_of(android: Android) -> str:
         f'bounds="[0,0][{width},{height}]">'
     )
     head = "<?xml version='1.0' encoding='UTF-8' standalone='yes' ?>"
-    return f'{head}<hierarchy rotation="0">{window}{nodes}</node></hierarchy>'
+    return f'{head}<hierarchy rotation="{android.rotation}">{window}{nodes}</node></hierarchy>'
 
 
-def _attributes(index: int, element: Element, package: str, width: int, height: int) -> str:
+def _bounds(android: Android, element: Element) -> str:
+    width, height = android.size
     left, top, right, bottom = element.box
-    bounds = f"[{round(left * width)},{round(top * height)}][{round(right * width)},{round(bottom * height)}]"
+    if android.rotation:
+        corners = android.turned(left, top), android.turned(right, bottom)
+        (left, right), (top, bottom) = (sorted(along) for along in zip(*corners, strict=True))
+    return f"[{round(left * width)},{round(top * height)}][{round(right * width)},{round(bottom * height)}]"
+
+
+def _attributes(index: int, element: Element, package: str, bounds: str) -> str:
     is_image = element.kind in ("icon", "photo")
     values = {
         "index": str(index),
         "text": "" if is_image else element.text,
         "resource-id": f"{package}:id/{element.id}" if element.id else "",
-        "class": CLASSES.get(element.kind, "android.view.View"),
+        "class": CLASSES.get(element.kind, OWN_CLASSES + element.kind.capitalize()),
         "package": package,
         "content-desc": element.text if is_image else "",
         "checkable": _claim(element.checked is not None),
@@ -63,7 +74,7 @@ def _attributes(index: int, element: Element, package: str, width: int, height: 
         "focused": _claim(element.focused),
         "scrollable": "false",
         "long-clickable": "false",
-        "password": "false",
+        "password": _claim(element.id in SECRET),
         "selected": "false",
         "bounds": bounds,
     }

@@ -19,6 +19,7 @@ BUTTONS = {"HOME": Button.HOME, "BACK": Button.BACK, "ENTER": Button.ENTER, "NUM
 NUMBERS = {3: "HOME", 4: "BACK", 66: "ENTER", 160: "NUMPAD_ENTER", 67: "DEL", 62: "SPACE", 61: "TAB"} | {
     **{7 + n: str(n) for n in range(10)},
     **{29 + n: chr(ord("A") + n) for n in range(26)},
+    **{26: "POWER", 223: "SLEEP", 224: "WAKEUP"},
 }
 TYPED = {"SPACE": " ", "TAB": "\t"} | {c: c.lower() for c in "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"}
 IGNORED_NUMBERS = range(0, 320)
@@ -58,9 +59,10 @@ def _numbers(words: list[str]) -> list[float]:
 
 def _touch(android: Android, start: tuple[float, float], end: tuple[float, float], duration_ms: float) -> Result:
     width, height = android.size
-    x, y, to_x, to_y = start[0] / width, start[1] / height, end[0] / width, end[1] / height
-    if not all(0 <= share <= 1 for share in (x, y, to_x, to_y)):
+    places = (start[0] / width, start[1] / height), (end[0] / width, end[1] / height)
+    if not all(0 <= share <= 1 for place in places for share in place):
         return Result()  # beside the glass nobody feels it
+    (x, y), (to_x, to_y) = (android.upright(*place) for place in places)
     if abs(end[0] - start[0]) < 1 and abs(end[1] - start[1]) < 1:
         is_long = duration_ms >= LONG_PRESS_MS
         android.perform(LongPress(x=x, y=y) if is_long else Tap(x=x, y=y))
@@ -86,7 +88,9 @@ def _text(android: Android, argument: str) -> Result:
 def _keys(android: Android, keys: list[str]) -> Result:
     for key in keys:
         name = NUMBERS.get(int(key), key) if key.isdecimal() else key.removeprefix("KEYCODE_")
-        if name in BUTTONS:
+        if name in ("POWER", "SLEEP", "WAKEUP"):
+            android.is_awake = not android.is_awake if name == "POWER" else name == "WAKEUP"
+        elif name in BUTTONS:
             android.perform(Press(button=BUTTONS[name]))
         elif name == "DEL":
             if android.phone.system.focus:

@@ -4,6 +4,7 @@ import io
 import struct
 
 import numpy as np
+import numpy.typing as npt
 from PIL import Image
 
 from distrl.devices.sim.adbd.android import Android, Result, complain, say
@@ -17,29 +18,41 @@ DEFAULT_DUMP = "/sdcard/window_dump.xml"
 
 
 def screencap(android: Android, arguments: list[str], stdin: bytes) -> Result:
-    """The screen: width, height, format, colour space and RGBA, or a PNG with -p; into a file if one is named."""
+    """The screen: width, height, format, colour space and RGBA, a PNG with -p, a JPEG with -j; or into a file."""
     words = [a for a in arguments if not a.startswith("-")]
     flags = [a for a in arguments if a.startswith("-")]
-    if len(words) > 1 or set(flags) - {"-p"}:
-        return complain("usage: screencap [-p] [FILENAME]\n")
-    is_png = bool(flags) or (bool(words) and words[0].endswith(".png"))
-    data = _spoil(android, _png(android) if is_png else _raw(android))
+    if len(words) > 1 or set(flags) - {"-p", "-j"}:
+        return complain("usage: screencap [-pj] [FILENAME]\n")
+    is_png = "-p" in flags or (bool(words) and words[0].endswith(".png"))
+    pixels = _pixels(android)
+    if "-j" in flags:
+        data = _encoded(pixels, "JPEG", quality=90)
+    else:
+        data = _encoded(pixels, "PNG", compress_level=1) if is_png else _raw(pixels)
+    data = _spoil(android, data)
     if not words:
         return Result(out=data)
     android.files.write(words[0], data)
     return Result()
 
 
-def _raw(android: Android) -> bytes:
-    width, height = android.size
-    pixels = np.full((height, width, 4), 255, np.uint8)
-    pixels[:, :, :3] = np.frombuffer(android.phone.render(), np.uint8).reshape(height, width, 3)
-    return struct.pack("<4I", width, height, RGBA_8888, SRGB) + pixels.tobytes()
+def _pixels(android: Android) -> npt.NDArray[np.uint8]:
+    """The screen as it is held; black while it sleeps."""
+    width, height = android.phone.size
+    pixels = np.frombuffer(android.phone.render(), np.uint8).reshape(height, width, 3)
+    return np.rot90(pixels if android.is_awake else np.zeros_like(pixels), android.rotation)
 
 
-def _png(android: Android) -> bytes:
+def _raw(pixels: npt.NDArray[np.uint8]) -> bytes:
+    height, width, _ = pixels.shape
+    rgba = np.full((height, width, 4), 255, np.uint8)
+    rgba[:, :, :3] = pixels
+    return struct.pack("<4I", width, height, RGBA_8888, SRGB) + rgba.tobytes()
+
+
+def _encoded(pixels: npt.NDArray[np.uint8], form: str, **options: int) -> bytes:
     buffer = io.BytesIO()
-    Image.frombytes("RGB", android.size, android.phone.render()).save(buffer, "PNG", compress_level=1)
+    Image.fromarray(np.ascontiguousarray(pixels)).save(buffer, form, **options)
     return buffer.getvalue()
 
 
@@ -55,7 +68,7 @@ def _spoil(android: Android, data: bytes) -> bytes:
 
 def wm(android: Android, arguments: list[str], stdin: bytes) -> Result:
     """Size and density; a phone that is drawn smaller has an override, as after `wm size 360x800`."""
-    width, height = android.size
+    width, height = android.phone.size
     is_smaller = (width, height) != (WIDTH, HEIGHT)
     if arguments == ["size"]:
         override = f"Override size: {width}x{height}\n" if is_smaller else ""
@@ -63,7 +76,9 @@ def wm(android: Android, arguments: list[str], stdin: bytes) -> Result:
     if arguments == ["density"]:
         override = f"Override density: {round(420 * width / WIDTH)}\n" if is_smaller else ""
         return say(f"Physical density: 420\n{override}")
-    return complain("usage: wm size|density\n", status=255)
+    if arguments == ["dismiss-keyguard"]:
+        return Result()
+    return complain("usage: wm size|density|dismiss-keyguard\n", status=255)
 
 
 def uiautomator(android: Android, arguments: list[str], stdin: bytes) -> Result:

@@ -37,11 +37,16 @@ class Adbd:
         serial: str = "distrl",
         perform: Callable[[Action], None] | None = None,
         has_adb_keyboard: bool = True,
+        has_ground_truth: bool = True,
         faults: Faults | None = None,
         clock: Clock | None = None,
     ) -> None:
         self.android = Android(
-            phone, serial=serial, perform=perform or phone.perform, has_adb_keyboard=has_adb_keyboard
+            phone,
+            serial=serial,
+            perform=perform or phone.perform,
+            has_adb_keyboard=has_adb_keyboard,
+            has_ground_truth=has_ground_truth,
         )
         self._faults = faults
         self._clock = clock or LoopClock()
@@ -102,6 +107,8 @@ class Adbd:
     def _open(self, name: str) -> Service | None:
         """The service of this name, with the fault that is due."""
         fault = self._faults.next() if self._faults else ""
+        if self.android.due_faults and not _is_truth(name):
+            fault = self.android.due_faults.pop(0)
         if fault in ("vanish", "reboot_loop", "unauthorized", "offline"):
             self._gone = "vanish" if fault == "reboot_loop" else fault
             self._gone_until_s = self._clock.now() + OFFLINE_S if fault == "offline" else math.inf
@@ -121,3 +128,8 @@ class Adbd:
     async def _delay(self, stream: Stream, service: Service, seconds: float) -> None:
         await self._clock.sleep(seconds)
         await service(stream)
+
+
+def _is_truth(name: str) -> bool:
+    """Whether a service is the truth channel, which breaks nothing of its own."""
+    return name.partition(":")[2].startswith("distrl ")

@@ -15,6 +15,7 @@ from distrl.devices.sim.adbd.input_commands import INPUT_COMMANDS
 from distrl.devices.sim.adbd.package_commands import PACKAGE_COMMANDS
 from distrl.devices.sim.adbd.screen_commands import SCREEN_COMMANDS
 from distrl.devices.sim.adbd.system_commands import SYSTEM_COMMANDS
+from distrl.devices.sim.adbd.truth_commands import TRUTH_COMMANDS
 from distrl.devices.sim.adbd.words import STATUS, Operator, ShellSyntaxError, Token, tokenise
 
 CommandFn = Callable[[Android, list[str], bytes], Result]
@@ -24,6 +25,7 @@ COMMANDS: dict[str, CommandFn] = {
     **PACKAGE_COMMANDS,
     **SCREEN_COMMANDS,
     **SYSTEM_COMMANDS,
+    **TRUTH_COMMANDS,
 }
 REDIRECTIONS = frozenset({">", ">>", "2>", "2>&1", "<"})
 

@@ -64,8 +64,8 @@ def properties(android: Android) -> dict[str, str]:
         "ro.product.model": android.phone.settings.device_name.replace(" ", "_"),
         "ro.product.name": "distrl_phone",
         "ro.serialno": android.serial,
-        "sys.boot_completed": "1",
-        "dev.bootcomplete": "1",
+        "sys.boot_completed": "1" if android.is_booted else "",
+        "dev.bootcomplete": "1" if android.is_booted else "",
     }
 
 
@@ -107,14 +107,16 @@ def dumpsys(android: Android, arguments: list[str], stdin: bytes) -> Result:
     """Of the window, activity, display, power and battery services."""
     service = arguments[0] if arguments else ""
     package, name = android.component()
+    if service == "battery":
+        return _battery(android, arguments[1:])
     record = f"ActivityRecord{{5a1c2e7 u0 {package}/{name} t12}}"
     if service == "window":
         width, height = android.size
         return say(
             "WINDOW MANAGER WINDOWS (dumpsys window windows)\n"
-            f"  mCurrentFocus=Window{{3f0b1d2 u0 {package}/{package}{name}}}\n"
+            f"  mCurrentFocus=Window{{3f0b1d2 u0 {_window(android)}}}\n"
             f"  mFocusedApp={record}\n"
-            f"  init={width}x{height} 420dpi cur={width}x{height} app={width}x{height} rotation=0\n"
+            f"  cur={width}x{height} app={width}x{height} mDisplayRotation=ROTATION_{90 * android.rotation}\n"
         )
     if service == "activity":
         return say(
@@ -131,10 +133,45 @@ def dumpsys(android: Android, arguments: list[str], stdin: bytes) -> Result:
             f"deviceWidth={width}, deviceHeight={height}}}]\n"
         )
     if service == "power":
-        return say("POWER MANAGER (dumpsys power)\n  mWakefulness=Awake\n  mHoldingDisplaySuspendBlocker=true\n")
-    if service == "battery":
-        return say(f"Current Battery Service state:\n  level: {android.phone.settings.battery}\n  scale: 100\n")
+        return say(
+            f"POWER MANAGER (dumpsys power)\n  mWakefulness={'Awake' if android.is_awake else 'Asleep'}\n"
+            f"  mHoldingDisplaySuspendBlocker={str(android.is_awake).lower()}\n"
+        )
     return complain(f"Can't find service: {service}\n")
+
+
+def _window(android: Android) -> str:
+    """What has the focus: an activity, or a dialog of the system about an app, which is no activity."""
+    package, name = android.component()
+    page = android.phone.top()
+    if page.app == "system" and page.name in ("crash", "not_responding"):
+        what = "Application Error" if page.name == "crash" else "Application Not Responding"
+        return f"{what}: {android.package_of(page.arg)}"
+    return f"{package}/{package}{name}"
+
+
+def _battery(android: Android, arguments: list[str]) -> Result:
+    """`dumpsys battery`, and `dumpsys battery set level|temp NUMBER` as testers use it."""
+    if arguments[:1] == ["set"] and len(arguments) == 3 and arguments[2].isdecimal():
+        android.battery[arguments[1]] = int(arguments[2])
+        return Result()
+    if arguments == ["reset"]:
+        android.battery.clear()
+        return Result()
+    level = android.battery.get("level", android.phone.settings.battery)
+    temperature = android.battery.get("temp", 250)
+    return say(
+        f"Current Battery Service state:\n  AC powered: true\n  level: {level}\n  scale: 100\n"
+        f"  temperature: {temperature}\n"
+    )
+
+
+def svc(android: Android, arguments: list[str], stdin: bytes) -> Result:
+    """`svc power stayon true|false|usb`: kept as the setting that it is."""
+    if arguments[:2] == ["power", "stayon"] and len(arguments) == 3:
+        android.settings[("global", "stay_on_while_plugged_in")] = "0" if arguments[2] == "false" else "7"
+        return Result()
+    return complain("usage: svc power stayon true|false\n", status=255)
 
 
 def logcat(android: Android, arguments: list[str], stdin: bytes) -> Result:
@@ -160,6 +197,7 @@ SYSTEM_COMMANDS = {
     "getprop": getprop,
     "settings": settings,
     "dumpsys": dumpsys,
+    "svc": svc,
     "logcat": logcat,
     "whoami": whoami,
     "id": identify,
