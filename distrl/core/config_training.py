@@ -5,6 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from distrl.core.config_section import Section
+from distrl.core.config_server import EndpointConfig
 
 Option = bool | int | float | str
 
@@ -12,7 +13,7 @@ Option = bool | int | float | str
 class PolicyConfig(Section):
     """The network that acts."""
 
-    kind: Literal["tiny"] = Field(default="tiny", description="which policy")
+    kind: Literal["tiny", "endpoint"] = Field(default="tiny", description="which policy")
     mode: Literal["pixels", "text"] = Field(
         default="pixels", description="what it sees: crops of the screenshot, or the text of the ui tree"
     )
@@ -20,6 +21,9 @@ class PolicyConfig(Section):
         default="imitation",
         min_length=1,
         description="weights to start from: `imitation` (shipped), `scratch`, or a safetensors file",
+    )
+    endpoint: EndpointConfig = Field(
+        default=EndpointConfig(), description="`endpoint`: the server, and how it is asked"
     )
 
 
