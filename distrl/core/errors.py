@@ -24,6 +24,10 @@ class JudgeError(DistrlError):
     """A judge could not give a verdict."""
 
 
+class ServerError(DistrlError):
+    """A model behind HTTP did not answer, or with something else than what it was asked for."""
+
+
 class UserError(ValueError):
     """A mistake in what a user wrote: printed without a traceback, exit status 2."""
 

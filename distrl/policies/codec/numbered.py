@@ -47,7 +47,7 @@ MAX_LABEL_CHARS: Final = 80
 """As much of a long text on a screen as its line shows."""
 
 _WORDS: Final = {action: word for word, action in PLAIN.items()}
-_TOUCHES: Final = {"tap": Tap, "click": Tap, "hold": LongPress}
+_TOUCHES: Final[Mapping[str, type[Tap | LongPress]]] = {"tap": Tap, "click": Tap, "hold": LongPress}
 _TOUCH: Final = re.compile(
     r"(?:answer\s{0,9}:\s{0,9})?(?:(tap|click|hold)\s{0,9})?[\[(]?(\d{1,4})[\])]?(?:\s{0,9}[.:]?\s{1,9}(.{1,999}))?\.?",
     re.IGNORECASE,

@@ -7,6 +7,7 @@ them: press_enter() and wait() (of its other prompts), call_user() for a task th
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -40,7 +41,7 @@ _PLAIN: Final[dict[str, Action]] = {
     "finished": Finish(claim=Claim.COMPLETE),
     "call_user": Finish(claim=Claim.IMPOSSIBLE),
 }
-_TAPS: Final = {"click": Tap, "left_single": Tap, "long_press": LongPress}
+_TAPS: Final[Mapping[str, type[Tap | LongPress]]] = {"click": Tap, "left_single": Tap, "long_press": LongPress}
 _OTHERS: Final = ("type", "scroll", "drag", "open_app", "invalid")
 _FOREIGN: Final = ("left_double", "right_single", "hotkey", "select", "hover")
 _FINGER: Final = {"down": (0.0, -1.0), "up": (0.0, 1.0), "right": (-1.0, 0.0), "left": (1.0, 0.0)}

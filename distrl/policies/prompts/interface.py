@@ -62,10 +62,8 @@ class Prompt(ABC):
         seen = [*(step.observation.screen for step in steps), situation.observation.screen]
         screens = seen[max(0, len(seen) - self.num_screens) :] if self.num_screens else []
         before, after = self.ask(situation, done)
-        return (
-            Message(role="system", parts=(self.system,)),
-            Message(role="user", parts=tuple(part for part in (before, *screens, after) if part)),
-        )
+        parts: list[str | Screen] = [before, *screens, *([after] if after else [])]
+        return Message(role="system", parts=(self.system,)), Message(role="user", parts=tuple(parts))
 
     def read(self, answer: str, observation: Observation) -> Action:
         """What an answer means on this screen; `Invalid` if it means no action, never an exception."""
