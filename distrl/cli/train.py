@@ -102,9 +102,9 @@ def _options(
 
 
 def _report(output: Output, result: "TrainResult") -> "Summary":
-    from distrl.runtime.report import MAX_FILM_CANDIDATES, write_report
+    from distrl.runtime.report import num_film_candidates, write_report
 
-    most = 2 * min(MAX_FILM_CANDIDATES, result.config.eval.episodes) + 40
+    most = 2 * num_film_candidates(result.config) + 40
     with output.progress("filming", most) as advance:
         return write_report(result, tick=lambda: advance(1))
 

@@ -8,21 +8,22 @@ Parameters are named for their options, shadowing or not: the name is also that 
 
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from distrl.cli.options import AsJson
+from distrl.cli.options import AsJson, ConfigFile, Overrides
 from distrl.cli.output import Output
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from distrl.core.config import Config
-    from distrl.policies.tiny.policy import TinyPolicy
     from distrl.runtime.critic import CriticProgress
     from distrl.runtime.imitation import ImitationOptions, Progress
+    from distrl.runtime.policies import AnyPolicy
 
 Out = Annotated[Path, typer.Option(help="The .safetensors file to write; a log ending in .json comes beside it.")]
 Seed = Annotated[int, typer.Option(min=0, help="What all randomness is derived from.")]
@@ -68,14 +69,23 @@ def pretrain(
 
 def imitate(
     context: typer.Context,
-    out: Out,
-    suite: Annotated[str, typer.Option(help="general, web_shopping, install or system.")] = "general",
-    mode: Annotated[str, typer.Option(help="pixels or text.")] = "pixels",
+    out: Annotated[Path, typer.Option(help="The .safetensors file to write, or for a pre-trained model a directory.")],
+    config: ConfigFile = None,
+    set: Overrides = None,
+    suite: Annotated[str | None, typer.Option(help="general, web_shopping, install or system.")] = None,
+    mode: Annotated[str | None, typer.Option(help="pixels or text.")] = None,
     per_template: Annotated[int, typer.Option(min=1, help="Tasks shown of each template.")] = 12,
     noise: Annotated[float, typer.Option(help="Share of the expert's actions that are random.")] = 0.15,
     target: Annotated[float, typer.Option(help="Success on tasks not shown at which to stop.")] = 0.5,
     max_epochs: Annotated[int, typer.Option(min=1, help="Stop after so many epochs in any case.")] = 40,
-    seed: Seed = 0,
+    checks: Annotated[int, typer.Option(min=1, help="Other tasks of each template tried after an epoch.")] = 4,
+    learning_rate: Annotated[
+        float | None, typer.Option(min=0.0, help="2e-3, or for a pre-trained model 5e-4, if not given.")
+    ] = None,
+    critic_rounds: Annotated[
+        int | None, typer.Option(min=0, help="Tries of each task to fit the values; 2, or for a model 0, if not given.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="What all randomness is derived from.")] = None,
     json: AsJson = False,
 ) -> None:
     """Imitate a noisy expert until enough tasks that were not shown are solved, then learn how episodes end."""
@@ -84,28 +94,39 @@ def imitate(
 
     output = Output.of(context, is_json=json)
     require_extra("train")
-    _check_out(out)
     _check_shares(noise=noise, target=target)
-    options = (
-        Option("--suite", "tasks.suite", suite),
-        Option("--mode", "policy.mode", mode),
-        Option("--seed", "seed", seed),
+    given = (("--suite", "tasks.suite", suite), ("--mode", "policy.mode", mode), ("--seed", "seed", seed))
+    resolved = load_run_config(
+        path=config,
+        environ=os.environ,
+        overrides=["policy.start=scratch", *(set or ())],
+        options=[Option(*each) for each in given if each[2] is not None],
     )
-    config = load_run_config(environ=os.environ, overrides=["policy.start=scratch"], options=options)
+    is_tiny = resolved.policy.kind == "tiny"
+    _check_out(out, is_directory=not is_tiny)
 
     import msgspec
 
     from distrl.runtime.imitation import ImitationOptions
     from distrl.runtime.policies import load_start
 
-    chosen = ImitationOptions(per_template=per_template, noise=noise, target=target, max_epochs=max_epochs)
-    policy = load_start(config)
-    output.note(f"watching the expert at {suite}, then imitating it until {target:.0%} of other tasks are solved")
-    log = [msgspec.to_builtins(p) for p in _imitate(policy, config, chosen, output)]
-    critic = [msgspec.to_builtins(p) for p in _fit_critic(policy, config, output)]
-    network = {name: tensor for name, tensor in policy.tensors().items() if name.startswith("network.")}
-    about = {"suite": suite, "mode": mode, "seed": seed, "options": msgspec.to_builtins(chosen)}
-    _write(out, network, about | {"log": log, "critic": critic})
+    chosen = ImitationOptions(
+        per_template=per_template,
+        noise=noise,
+        target=target,
+        max_epochs=max_epochs,
+        checks_per_template=checks,
+        learning_rate=learning_rate or (2e-3 if is_tiny else 5e-4),
+        batch_steps=64 if is_tiny else 16,
+    )
+    policy = load_start(resolved)
+    name = resolved.tasks.suite
+    output.note(f"watching the expert at {name}, then imitating it until {target:.0%} of other tasks are solved")
+    log = [msgspec.to_builtins(p) for p in _imitate(policy, resolved, chosen, output)]
+    rounds = (2 if is_tiny else 0) if critic_rounds is None else critic_rounds
+    critic = [msgspec.to_builtins(p) for p in _fit_critic(policy, resolved, output, rounds)]
+    about = {"suite": name, "mode": resolved.policy.label, "seed": resolved.seed}
+    _write_start(out, policy, about | {"options": msgspec.to_builtins(chosen), "log": log, "critic": critic})
     success = log[-1]["report"]["success"]
     if json:
         output.write_json(
@@ -117,45 +138,64 @@ def imitate(
         output.note(f"the target of {target:.0%} was not reached: try more --per-template or --max-epochs")
 
 
+def _write_start(out: Path, policy: "AnyPolicy", log: Mapping[str, Any]) -> None:
+    """What imitation made: one file, or a directory that `peft` opens too."""
+    from distrl.policies.tiny.policy import TinyPolicy
+    from distrl.runtime.saved_weights import weight_files, write_weights
+
+    if isinstance(policy, TinyPolicy):
+        network = {name: tensor for name, tensor in policy.tensors().items() if name.startswith("network.")}
+        _write(out, network, log)
+        return
+    with _told_if_unwritable(out):
+        out.mkdir(parents=True, exist_ok=True)
+        write_weights(out, weight_files(policy))
+        _write_log(out / "imitation.json", log)
+
+
 def _imitate(
-    policy: "TinyPolicy", config: "Config", options: "ImitationOptions", output: Output
+    policy: "AnyPolicy", config: "Config", options: "ImitationOptions", output: Output
 ) -> "Iterator[Progress]":
     """The first half: one line for each check."""
+    from distrl.runtime.chosen_tasks import chosen_tasks
     from distrl.runtime.imitation import imitate as imitate_expert
-    from distrl.tasks.book import load_tasks
 
-    epoch = 0
-    with output.progress("imitating, at most", options.max_epochs) as advance:
-        for progress in imitate_expert(policy, load_tasks(config.tasks.suite, "train"), config, options):
-            advance(progress.epoch - epoch)
-            epoch = progress.epoch
+    tasks = chosen_tasks(config.tasks, "train")
+    # How many steps the expert will take is known only when it has taken them; four a task is near enough for a bar.
+    steps = 4 * options.per_template * len({task.template for task in tasks}) * options.max_epochs
+    with output.progress("imitating, at most", steps) as advance:
+        for progress in imitate_expert(policy, tasks, config, options, tick=advance):
+            sampled = "" if progress.sampled is None else f", {progress.sampled.success:.1%} with sampled actions"
             output.note(
-                f"epoch {epoch}: loss {progress.loss:.3f}, {progress.report.success:.1%} solved, "
-                f"{progress.sampled.success:.1%} with sampled actions"
+                f"epoch {progress.epoch}: loss {progress.loss:.3f}, {progress.report.success:.1%} solved{sampled}"
             )
             yield progress
 
 
-def _fit_critic(policy: "TinyPolicy", config: "Config", output: Output) -> "Iterator[CriticProgress]":
+def _fit_critic(policy: "AnyPolicy", config: "Config", output: Output, rounds: int) -> "Iterator[CriticProgress]":
     """The second half of imitation: what the policy is worth, so that learning does not start blind."""
+    from distrl.runtime.chosen_tasks import chosen_tasks
     from distrl.runtime.critic import CriticOptions, fit_critic
-    from distrl.tasks.book import load_tasks
 
-    options = CriticOptions()
-    output.note(f"trying each training task {options.rounds} times, to learn how episodes end")
+    if not rounds:
+        return
+    options = CriticOptions(rounds=rounds)
+    output.note(f"trying each training task {rounds} times, to learn how episodes end")
     with output.progress("fitting the values", options.epochs) as advance:
-        for progress in fit_critic(policy, load_tasks(config.tasks.suite, "train"), config, options):
+        for progress in fit_critic(policy, chosen_tasks(config.tasks, "train"), config, options):
             advance(1)
             yield progress
 
 
-def _check_out(out: Path) -> None:
+def _check_out(out: Path, *, is_directory: bool = False) -> None:
     """Find out before the work, not after it, that its result cannot be written."""
     from distrl.core.errors import UserError
 
-    if out.suffix != ".safetensors":
+    if is_directory and out.exists() and not (out.is_dir() and not any(out.iterdir())):
+        raise UserError(f"--out {out} is there already; a pre-trained model's adapter is written to a new directory")
+    if not is_directory and out.suffix != ".safetensors":
         raise UserError(f"--out {out}: weights are written as .safetensors")
-    if out.is_dir():
+    if not is_directory and out.is_dir():
         raise UserError(f"--out {out} is a directory")
     parent = next(folder for folder in out.absolute().parents if folder.exists())
     if not parent.is_dir() or not os.access(parent, os.W_OK):
@@ -171,15 +211,28 @@ def _check_shares(**shares: float) -> None:
 
 
 def _write(out: Path, tensors: "Mapping[str, Tensor]", log: Mapping[str, Any]) -> None:
-    import msgspec
-
-    from distrl.core.errors import UserError
     from distrl.runtime.checkpoints import write_safely
     from distrl.runtime.tensors import pack_tensors
 
-    try:
+    with _told_if_unwritable(out):
         out.parent.mkdir(parents=True, exist_ok=True)
         write_safely(out, pack_tensors(tensors))
-        write_safely(out.with_suffix(".json"), msgspec.json.format(msgspec.json.encode(log), indent=1) + b"\n")
+        _write_log(out.with_suffix(".json"), log)
+
+
+def _write_log(path: Path, log: Mapping[str, Any]) -> None:
+    import msgspec
+
+    from distrl.runtime.checkpoints import write_safely
+
+    write_safely(path, msgspec.json.format(msgspec.json.encode(log), indent=1) + b"\n")
+
+
+@contextmanager
+def _told_if_unwritable(out: Path) -> Iterator[None]:
+    from distrl.core.errors import UserError
+
+    try:
+        yield
     except OSError as error:
         raise UserError(f"{out}: cannot be written ({error.strerror or error})") from error

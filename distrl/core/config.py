@@ -60,6 +60,10 @@ class TasksConfig(Section):
 
     suite: str = Field(default="general", min_length=1, description="name of the task suite")
     split: Literal["train", "test"] = Field(default="train", description="which tasks of the suite")
+    max_difficulty: int | None = Field(default=None, ge=1, le=3, description="only tasks that are not harder than this")
+    templates: Annotated[tuple[str, ...], Strict(strict=False)] = Field(
+        default=(), description="only tasks of these templates; of all if there are none"
+    )
 
 
 class RewardsConfig(Section):

@@ -4,25 +4,18 @@ from typing import Annotated, Literal
 
 from pydantic import Field, Strict
 
-from distrl.core.config_section import Section
+from distrl.core.config_server import ServerConfig
 
 # TOML has arrays only, so a list must be allowed to become a tuple.
 Words = Annotated[tuple[str, ...], Strict(strict=False)]
 
 
-class JudgeConfig(Section):
+class JudgeConfig(ServerConfig):
     """Who says whether a task is done; everything but `kind` is for judges that are models (docs/judges.md)."""
 
     kind: Literal["rule", "vlm", "vote", "script"] = Field(
         default="rule",
         description="`rule` (ground truth of the built-in phone), `vlm` (a model that sees), `vote`, `script` (tests)",
-    )
-    url: str = Field(
-        default="http://127.0.0.1:8000/v1", min_length=1, description="base address of an OpenAI-compatible server"
-    )
-    model: str = Field(default="", description="name of the model there")
-    key_variable: str = Field(
-        default="OPENAI_API_KEY", description="environment variable that holds the key; empty if none is needed"
     )
     num_screens: int = Field(default=1, ge=1, le=64, description="last screens that the judge is shown")
     num_actions: int = Field(default=2, ge=0, le=64, description="last actions that the judge is shown")
@@ -33,20 +26,6 @@ class JudgeConfig(Section):
     samples: int = Field(default=3, ge=1, le=32, description="vote: answers of the one model, if `models` is empty")
     sample_temperature: float = Field(default=0.7, ge=0, le=2, description="vote: temperature of those answers")
     quorum: int = Field(default=0, ge=0, description="vote: how many have to agree; 0 is more than half")
-    deadline_s: float = Field(default=90.0, gt=0, description="longest wait for one answer, all tries together")
-    attempt_s: float = Field(default=45.0, gt=0, description="longest single try")
-    max_tries: int = Field(default=6, ge=1, le=100, description="tries for one answer")
-    first_backoff_s: float = Field(default=0.5, gt=0, description="pause after the first failure; it doubles")
-    max_backoff_s: float = Field(default=20.0, gt=0, description="longest pause that the server did not ask for")
-    max_concurrent: int = Field(default=4, ge=1, le=1024, description="calls at a time, of each process")
-    calls_per_minute: int | None = Field(default=None, ge=1, description="calls in a minute; no limit if absent")
-    breaker_failures: int = Field(default=5, ge=1, description="failures in a row after which it is left alone")
-    breaker_pause_s: float = Field(default=30.0, gt=0, description="for how long it is left alone then")
-    spend_limit: float | None = Field(
-        default=None, gt=0, description="what the calls of a process may cost; no limit if absent"
-    )
-    prompt_price: float = Field(default=0.0, ge=0, description="price of a million tokens of questions")
-    completion_price: float = Field(default=0.0, ge=0, description="price of a million tokens of answers")
     journal: str = Field(default="", description="JSONL file for verdicts, read back as a cache; none if empty")
     max_cached: int = Field(default=100_000, ge=0, description="verdicts that are remembered")
     script: Words = Field(default=("failure",), description="script: what it says, in turn and over again")

@@ -4,7 +4,9 @@ from typing import Literal
 
 from pydantic import Field
 
+from distrl.core.config_model import HfConfig
 from distrl.core.config_section import Section
+from distrl.core.config_server import EndpointConfig
 
 Option = bool | int | float | str
 
@@ -12,15 +14,27 @@ Option = bool | int | float | str
 class PolicyConfig(Section):
     """The network that acts."""
 
-    kind: Literal["tiny"] = Field(default="tiny", description="which policy")
+    kind: Literal["tiny", "hf", "endpoint"] = Field(
+        default="tiny", description="which policy: the small network made for this, a model of transformers, a server"
+    )
     mode: Literal["pixels", "text"] = Field(
         default="pixels", description="what it sees: crops of the screenshot, or the text of the ui tree"
     )
     start: str = Field(
         default="imitation",
         min_length=1,
-        description="weights to start from: `imitation` (shipped), `scratch`, or a safetensors file",
+        description="weights to start from: `imitation` (shipped; for kind hf the model as it is), `scratch`, or a "
+        "safetensors file (for kind hf the directory that `distrl imitate` wrote)",
     )
+    hf: HfConfig = Field(default=HfConfig(), description="the model, if kind is hf")
+    endpoint: EndpointConfig = Field(
+        default=EndpointConfig(), description="`endpoint`: the server, and how it is asked"
+    )
+
+    @property
+    def label(self) -> str:
+        """A word for what acts, for titles and tables."""
+        return self.mode if self.kind == "tiny" else self.hf.model.rstrip("/").rpartition("/")[2]
 
 
 class AlgorithmConfig(Section):

@@ -6,6 +6,7 @@
 Mistakes in a configuration or a name are `UserError`s, which are `ValueError`s, and name everything that is wrong.
 """
 
+import os
 import re
 import tempfile
 import time
@@ -13,23 +14,26 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from distrl.core.config import Config, config_of, load_config
+from distrl.core.config import Config, TasksConfig, config_of, load_config
 from distrl.core.errors import UnknownNameError, UserError
+from distrl.core.interfaces import Decider
 from distrl.core.types import Trajectory
 from distrl.policies.tiny.policy import Mode, TinyPolicy
 from distrl.runtime.asynchronous import JOURNAL, check_asynchronous
 from distrl.runtime.build import KNOWN_NAMES
 from distrl.runtime.build_devices import settle_devices
+from distrl.runtime.build_endpoint import CANNOT_TRAIN
 from distrl.runtime.build_judge import check_judge
+from distrl.runtime.chosen_tasks import chosen_tasks
 from distrl.runtime.evaluation import Report, choose_episodes, summarise
-from distrl.runtime.players import Player, make_player, play_tasks
+from distrl.runtime.players import FixedPolicy, Player, make_player, play_tasks
+from distrl.runtime.policies import AnyPolicy
 from distrl.runtime.results import TrainResult
 from distrl.runtime.run_directory import RunDirectory
 from distrl.runtime.run_state import EVALUATION_SEED, Listener, RunState
 from distrl.runtime.simulation import Simulation, is_simulated
 from distrl.runtime.trained import read_run
 from distrl.runtime.training import Training
-from distrl.tasks.book import load_tasks
 
 if TYPE_CHECKING:
     from distrl.runtime.local import LocalTraining
@@ -99,6 +103,8 @@ def ready_training(
     """A run about to start."""
     if engine.runtime not in RUNTIMES:
         raise UnknownNameError("runtime", engine.runtime, RUNTIMES)
+    if config.policy.kind == "endpoint":
+        raise UserError(CANNOT_TRAIN)
     check_judge(config.judge, is_virtual=engine.runtime == "serial")
     config = settle_devices(config, is_virtual=engine.runtime == "serial")
     if engine.runtime == "serial":
@@ -146,19 +152,24 @@ def evaluate(
     evaluation comes out again.
     """
     settings = config or _config_for(policy)
-    name = suite or settings.tasks.suite
+    if suite not in (None, settings.tasks.suite):  # what is said about the tasks of a run is about its own suite
+        settings = settings.model_copy(update={"tasks": TasksConfig(suite=suite)})
+    name = settings.tasks.suite
     count = settings.eval.episodes if episodes is None else episodes
     if count < 1:
         raise UserError(f"at least one episode has to be played, not {count}")
-    tasks = choose_episodes(load_tasks(name, split), count, seed)
-    player = make_player(policy, mode=mode, suite=name) if isinstance(policy, str | Path) else policy
+    tasks = choose_episodes(chosen_tasks(settings.tasks, split), count, seed)
+    player = make_player(policy, mode=mode, suite=name, config=settings) if isinstance(policy, str | Path) else policy
     settings = settle_devices(settings.model_copy(update={"seed": seed}), is_virtual=False)
     return summarise(play_tasks(player, tasks, settings, is_greedy=not is_sampled, on_episode=on_episode))
 
 
 def make_policy(source: str | Path, *, mode: Mode | None = None, suite: str = "general") -> Player:
-    """A policy: `expert`, `random`, `idle`, `imitation` (of a suite), a run directory, an export or a weights file."""
-    return make_player(source, mode=mode, suite=suite)
+    """A policy: `expert`, `random`, `idle`, `imitation` (of a suite), a run directory, an export or a weights file.
+
+    `endpoint` is the server of the default configuration and the environment; `evaluate` takes any configuration.
+    """
+    return make_player(source, mode=mode, suite=suite, config=load_config(environ=os.environ, names=KNOWN_NAMES))
 
 
 def new_run_dir(config: Config, *, now_s: float, parent: Path = Path("runs")) -> Path:
@@ -188,7 +199,10 @@ def _config_for(policy: Player | str | Path) -> Config:
     return Config()
 
 
-def _copy_of(policy: TinyPolicy) -> TinyPolicy:
+def _copy_of(policy: AnyPolicy) -> Decider:
+    """The policy as it is now. Of a large model only what is trained is copied."""
+    if not isinstance(policy, TinyPolicy):
+        return FixedPolicy(policy, policy.snapshot())
     copy = TinyPolicy(policy.mode)
     copy.load_tensors({name: tensor.clone() for name, tensor in policy.tensors().items()})
     return copy

@@ -18,7 +18,6 @@ from distrl.core.clock import Clock, LoopClock
 from distrl.core.config import Config
 from distrl.core.errors import UserError
 from distrl.core.types import Trajectory
-from distrl.policies.tiny.policy import Snapshot
 from distrl.runtime.checkpoints import KEPT, kept_checkpoints
 from distrl.runtime.evaluator import evaluate_on_fleet
 from distrl.runtime.hub import Hub
@@ -28,7 +27,7 @@ from distrl.runtime.run_directory import RunDirectory
 from distrl.runtime.run_state import Listener, Progress, RunState
 from distrl.runtime.safe_file import CannotWriteError
 from distrl.runtime.spool import Parcel, Spool, look_into
-from distrl.runtime.tensors import pack_tensors, unpack_tensors
+from distrl.runtime.tensors import pack_tensors
 from distrl.runtime.wire import WireError, decode
 
 T = TypeVar("T")
@@ -357,11 +356,6 @@ def limit_of(row: dict[str, Any]) -> str:
     if row["learner_idle_share"] < 0.1 and max(shares.values()) < 0.5:
         return "learner"
     return max(shares, key=lambda name: shares[name])
-
-
-def load_snapshot(version: int, data: bytes) -> Snapshot:
-    """Published weights as something to act with."""
-    return Snapshot(version=version, parameters=unpack_tensors(data))
 
 
 def spool_path(run: Path, worker: str) -> Path:

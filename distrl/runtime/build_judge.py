@@ -5,8 +5,6 @@ limits hold for all environments together.
 """
 
 import asyncio
-import os
-import time
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -16,13 +14,12 @@ from distrl.core.config import Config
 from distrl.core.config_judge import JudgeConfig
 from distrl.core.errors import UserError
 from distrl.core.interfaces import Device, GroundTruth, Judge
-from distrl.core.seeds import derive_random
+from distrl.runtime.build_endpoint import make_endpoint
 from distrl.tasks.judges.rule import RuleJudge
 from distrl.tasks.judges.script import ScriptJudge
 from distrl.tasks.judges.vote import VoteJudge
 
 if TYPE_CHECKING:
-    from distrl.tasks.judges.endpoint import Endpoint
     from distrl.tasks.judges.vlm import VlmJudge, VlmOptions
 
 
@@ -97,7 +94,7 @@ def _make_voters(config: JudgeConfig) -> "list[VlmJudge]":
     from distrl.tasks.judges.records import Records
     from distrl.tasks.judges.vlm import VlmJudge
 
-    endpoint = _make_endpoint(config)
+    endpoint = make_endpoint(config, table="judge")
     records = Records(Path(config.journal) if config.journal else None, max_remembered=config.max_cached)
     return [VlmJudge(endpoint, options, records, clock=LoopClock()) for options in _vlm_options(config)]
 
@@ -125,42 +122,3 @@ def _vlm_options(config: JudgeConfig) -> "list[VlmOptions]":
         )
         for model, number in asked
     ]
-
-
-def _make_endpoint(config: JudgeConfig) -> "Endpoint":
-    from distrl.tasks.judges.endpoint import Endpoint, Limits, Patience
-    from distrl.tasks.judges.limits import Breaker, Pace, Prices, Purse, Slots
-
-    if config.spend_limit is not None and not config.prompt_price and not config.completion_price:
-        raise UserError("judge.spend_limit needs prices: set judge.prompt_price and judge.completion_price")
-    clock = LoopClock()
-    limits = Limits(
-        slots=Slots(config.max_concurrent),
-        pace=Pace(config.calls_per_minute, clock),
-        breaker=Breaker(config.breaker_failures, config.breaker_pause_s, clock),
-        purse=Purse(config.spend_limit, Prices(prompt=config.prompt_price, completion=config.completion_price)),
-    )
-    patience = Patience(
-        deadline_s=config.deadline_s,
-        attempt_s=config.attempt_s,
-        max_tries=config.max_tries,
-        first_backoff_s=config.first_backoff_s,
-        max_backoff_s=config.max_backoff_s,
-    )
-    # Processes that share a server have to wait for different times, whatever the seed of their run.
-    rng = derive_random(time.time_ns(), "judge", os.getpid())
-    return Endpoint(config.url, _key_of(config), limits, patience, clock=clock, rng=rng, wall_s=time.time)
-
-
-def _key_of(config: JudgeConfig) -> str:
-    """The key, from the environment alone."""
-    if not config.key_variable:
-        return ""
-    key = os.environ.get(config.key_variable, "").strip()
-    if not key:
-        raise UserError(
-            f"the judge needs a key: set the variable {config.key_variable}, or judge.key_variable (empty: no key)"
-        )
-    if not key.isascii() or not key.isprintable():
-        raise UserError(f"the variable {config.key_variable} holds no key: it has characters that no key has")
-    return key

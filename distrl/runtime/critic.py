@@ -6,6 +6,7 @@ are fitted to what came of it, while the probabilities of its own actions are he
 """
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -16,9 +17,8 @@ from torch import Tensor, nn
 from distrl.core.clock import run_virtual
 from distrl.core.config import Config
 from distrl.core.types import Outcome, Task, Trajectory
-from distrl.policies.tiny.features import Moment
-from distrl.policies.tiny.policy import TinyPolicy
 from distrl.runtime.evaluation import evaluate
+from distrl.runtime.policies import AnyPolicy
 
 _BATCH_STEPS = 128
 _DRIFT_WEIGHT = 4.0
@@ -45,10 +45,10 @@ class CriticProgress(msgspec.Struct, frozen=True, kw_only=True):
 class _Examples:
     """States, what was done in them, and what came of it: (discounted outcome, outcome, is first, log-probability)."""
 
-    def __init__(self, policy: TinyPolicy, gamma: float) -> None:
+    def __init__(self, policy: AnyPolicy, gamma: float) -> None:
         self._policy = policy
         self._gamma = gamma
-        self.moments: list[Moment] = []
+        self.moments: list[Any] = []
         self.choices: list[npt.NDArray[np.int64]] = []
         self.facts: list[tuple[float, float, float, float]] = []
 
@@ -66,7 +66,7 @@ class _Examples:
 
 
 def fit_critic(
-    policy: TinyPolicy, tasks: Sequence[Task], config: Config, options: CriticOptions
+    policy: AnyPolicy, tasks: Sequence[Task], config: Config, options: CriticOptions
 ) -> Iterator[CriticProgress]:
     """Train the value heads in place; yields each epoch."""
     attempts = [task for _ in range(options.rounds) for task in tasks]
@@ -90,7 +90,7 @@ def fit_critic(
         yield CriticProgress(epoch=epoch, value_loss=value, trajectory_value_loss=trajectory_value, policy_drift=drift)
 
 
-def _losses(policy: TinyPolicy, examples: _Examples, rows: npt.NDArray[np.int64]) -> tuple[Tensor, ...]:
+def _losses(policy: AnyPolicy, examples: _Examples, rows: npt.NDArray[np.int64]) -> tuple[Tensor, ...]:
     """Cross-entropy of V to the discounted outcome, of V_traj to the outcome (first states only), and the drift."""
     said = policy.judge([examples.moments[i] for i in rows], np.stack([examples.choices[i] for i in rows]))
     target, outcome, first, log_prob = torch.tensor([examples.facts[i] for i in rows]).unbind(dim=1)

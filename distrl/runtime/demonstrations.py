@@ -7,6 +7,8 @@ imitated has seen more than the straight way.
 from collections.abc import Iterable, Iterator, Sequence
 from random import Random
 
+import msgspec
+
 from distrl.core.seeds import derive_random
 from distrl.core.types import (
     Action,
@@ -26,6 +28,7 @@ from distrl.policies.tiny.policy import TinyPolicy
 from distrl.policies.tiny.words import words_of
 from distrl.runtime.build import make_phone
 from distrl.runtime.checking import arrange
+from distrl.runtime.policies import AnyPolicy
 from distrl.runtime.successes import Shown
 from distrl.tasks.book import expert_for, is_solved
 from distrl.tasks.fresh import FreshTasks
@@ -50,15 +53,22 @@ def demonstrate(tasks: Iterable[Task], *, noise: float, seed: int, scale: float 
 
 
 def examples(
-    policy: TinyPolicy, tasks: Iterable[Task], *, noise: float = NOISE, seed: int = 0, scale: float = 0.25
+    policy: AnyPolicy, tasks: Iterable[Task], *, noise: float = NOISE, seed: int = 0, scale: float = 0.25
 ) -> Iterator[Shown]:
     """What is to be imitated of demonstrations of these tasks: those that succeed, without their slips."""
     for shown in demonstrate(tasks, noise=noise, seed=seed, scale=scale):
         if shown.outcome is Outcome.SUCCEEDED:
-            prepared = policy.prepare(shown)
+            prepared = policy.prepare(shown if isinstance(policy, TinyPolicy) else _without_tokens(shown))
             meant = [t for t, step in enumerate(shown.steps) if step.decision.raw != SLIP]
             moments = tuple(prepared.moments[t] for t in meant)
             yield Shown(template=shown.task.template, moments=moments, choices=prepared.choices[meant])
+
+
+def _without_tokens(shown: Trajectory) -> Trajectory:
+    """The same without the tiny policy's language: whoever speaks another puts the actions into its own words."""
+    replace = msgspec.structs.replace
+    steps = tuple(replace(step, decision=replace(step.decision, raw="", tokens=())) for step in shown.steps)
+    return replace(shown, steps=steps)
 
 
 def _demonstrate(phone: Phone, task: Task, noise: float, rng: Random) -> Trajectory:

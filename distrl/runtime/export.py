@@ -30,7 +30,8 @@ from distrl.policies.tiny.network import BLOCKED, SIMILARITY_SCALES, Network, Ou
 from distrl.policies.tiny.policy import TinyPolicy
 from distrl.policies.tiny.words import MAX_WORDS
 from distrl.runtime.demonstrations import demonstrate
-from distrl.runtime.report import Score, summarise_run
+from distrl.runtime.export_card import measured
+from distrl.runtime.export_model import FORMATS, write_model
 from distrl.runtime.tensors import pack_tensors
 from distrl.runtime.trained import WEIGHTS, TrainedRun
 from distrl.tasks.book import load_tasks
@@ -70,8 +71,10 @@ class ExportError(DistrlError):
 def export_run(run: TrainedRun, to: str, out: Path) -> list[str]:
     """Write a run's policy to a new directory; the names of its files. The directory appears whole or not at all."""
     writers: dict[str, Callable[[TrainedRun, TinyPolicy, Path], None]] = {"hf": _write_hf, "onnx": _write_onnx}
-    if to not in writers:
-        raise UnknownNameError("format", to, writers)
+    if to not in (*writers, *FORMATS):
+        raise UnknownNameError("format", to, (*writers, *FORMATS))
+    if run.config.policy.kind == "tiny" and to not in writers:
+        raise UserError(f"--to {to} is for adapters of pre-trained models; a tiny policy is exported as hf or onnx")
     if out.exists() and not (out.is_dir() and not any(out.iterdir())):
         raise UserError(f"{out} is there already; choose another --out, or remove it")
     policy = run.load_policy()
@@ -79,7 +82,10 @@ def export_run(run: TrainedRun, to: str, out: Path) -> list[str]:
     try:
         shutil.rmtree(aside, ignore_errors=True)
         aside.mkdir(parents=True)
-        writers[to](run, policy, aside)
+        if isinstance(policy, TinyPolicy):
+            writers[to](run, policy, aside)
+        else:
+            write_model(run, policy, to, aside)
         if out.exists():
             out.rmdir()
         aside.rename(out)
@@ -150,7 +156,7 @@ def model_card(run: TrainedRun, config: Mapping[str, Any]) -> str:
         f"{__version__}. It is shown an instruction and {sees}, and taps, swipes or types. Trained with "
         f"`{run.config.algorithm.name}` on the suite `{run.config.tasks.suite}`, seed {run.config.seed}.",
         "",
-        *_measured(run),
+        *measured(run),
         "## Use",
         "",
         *("```python", "import distrl", "", 'policy = distrl.make_policy("path/to/this/directory")'),
@@ -160,28 +166,6 @@ def model_card(run: TrainedRun, config: Mapping[str, Any]) -> str:
         "",
     ]
     return "\n".join(lines)
-
-
-def _measured(run: TrainedRun) -> list[str]:
-    """The run's own evaluations; nothing if there are none."""
-    if not run.curve:
-        return []
-    summary = summarise_run(run.curve, run.config)
-
-    def row(name: str, score: Score) -> str:
-        sampled = "" if score.sampled_success is None else f"{score.sampled_success:.1%}"
-        return f"| {name} | {score.success:.1%} ({score.low:.1%} to {score.high:.1%}) | {sampled} |"
-
-    return [
-        "## Measured",
-        "",
-        f"Success on {summary.episodes} held-out episodes of `{summary.suite}`, with Wilson's 95 % interval:",
-        "",
-        *("| | likeliest actions | sampled actions |", "|---|---|---|"),
-        row("before training", summary.start),
-        row(f"after {summary.trajectories:,} trajectories", summary.end),
-        "",
-    ]
 
 
 # ---------------------------------------------------------------- ONNX

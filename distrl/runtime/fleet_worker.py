@@ -16,7 +16,6 @@ import msgspec
 from distrl.core.clock import Clock, LoopClock
 from distrl.core.config import Config
 from distrl.core.seeds import derive_random
-from distrl.runtime.asynchronous import load_snapshot
 from distrl.runtime.build import make_environment, make_pool, make_setup
 from distrl.runtime.curriculum import Curriculum
 from distrl.runtime.fleet import Courier, FleetTasks, Follower, HubAwayError, HubLink, Identity, Patience
@@ -24,6 +23,7 @@ from distrl.runtime.hub import News
 from distrl.runtime.policies import load_start
 from distrl.runtime.run_state import make_curriculum
 from distrl.runtime.spool import Spool
+from distrl.runtime.tensors import unpack_tensors
 from distrl.runtime.worker import Worker, WorkerOptions
 
 MEASURED_S = 10.0
@@ -66,17 +66,18 @@ class FleetWorker:
         self.tasks = FleetTasks(_curriculum(config, life), is_synchronous=config.collect.max_policy_lag == 0)
         rng = derive_random(config.seed, life, "patience")
         self.courier = Courier(self.identity, link, self.spool, patience=Patience(self._clock, rng))
+        policy = load_start(config)
         self.follower = Follower(
             self.identity,
             link,
-            load=load_snapshot,
+            load=lambda version, data: policy.snapshot_of(version, unpack_tensors(data)),
             patience=Patience(self._clock, rng),
             tell=self._hear,
             measure=self._measure,
         )
         self.worker = Worker(
             self.pool,
-            load_start(config),
+            policy,
             weights=self.follower.weights,
             make_environment=lambda device: make_environment(config, device),
             make_setup=lambda task: make_setup(task, more_variations=config.phone.variations),

@@ -6,7 +6,8 @@ solved less often are shown more often, so that it has something to begin with i
 """
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -17,10 +18,10 @@ from torch import nn
 from distrl.core.clock import run_virtual
 from distrl.core.config import Config
 from distrl.core.types import Task
-from distrl.policies.tiny.features import Moment
-from distrl.policies.tiny.policy import Choices, TinyPolicy
+from distrl.policies.tiny.policy import Choices
 from distrl.runtime.demonstrations import NOISE, examples, tasks_like
 from distrl.runtime.evaluation import Report, evaluate, summarise
+from distrl.runtime.policies import AnyPolicy
 from distrl.tasks.fresh import FreshTasks
 
 HARDEST = 1.05
@@ -49,11 +50,25 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     epoch: int
     loss: float
     report: Report
-    sampled: Report
+    sampled: Report | None
+    """Not measured with a pre-trained model, for which a check takes as long as an epoch."""
 
 
-def imitate(policy: TinyPolicy, tasks: Sequence[Task], config: Config, options: ImitationOptions) -> Iterator[Progress]:
-    """Train a policy in place on tasks like these; yields the check of each epoch, until it is good enough."""
+Tick = Callable[[int], None]
+
+
+def imitate(
+    policy: AnyPolicy,
+    tasks: Sequence[Task],
+    config: Config,
+    options: ImitationOptions,
+    *,
+    tick: Tick = lambda steps: None,
+) -> Iterator[Progress]:
+    """Train a policy in place on tasks like these; yields the check of each epoch, until it is good enough.
+
+    `tick` is told how many steps each update was made of.
+    """
     fresh = FreshTasks(config.tasks.suite)
     shown = tasks_like(tasks, fresh, range(options.per_template))
     checked = tasks_like(tasks, fresh, range(CHECKED_FROM, CHECKED_FROM + options.checks_per_template))
@@ -68,29 +83,31 @@ def imitate(policy: TinyPolicy, tasks: Sequence[Task], config: Config, options: 
         weights = np.array([HARDEST - solved[template] for template in templates])
         drawn = order.choice(len(moments), len(moments), p=weights / weights.sum())
         batches = np.array_split(drawn, math.ceil(len(moments) / options.batch_steps))
-        loss = _epoch(policy, moments, choices, optimiser, batches, options.entropy_weight)
-        greedy, sampled = (check(policy, checked, config, is_greedy=is_greedy) for is_greedy in (True, False))
+        loss = _epoch(policy, moments, choices, optimiser, batches, options.entropy_weight, tick)
+        greedy = check(policy, checked, config, is_greedy=True)
+        sampled = check(policy, checked, config, is_greedy=False) if config.policy.kind == "tiny" else None
         for name in solved:
-            now = (greedy.by_template.get(name, 0.0) + sampled.by_template.get(name, 0.0)) / 2
+            now = (greedy.by_template.get(name, 0.0) + (sampled or greedy).by_template.get(name, 0.0)) / 2
             solved[name] += (now - solved[name]) / 2
         yield Progress(epoch=epoch, loss=loss, report=greedy, sampled=sampled)
         if greedy.success >= options.target:
             return
 
 
-def check(policy: TinyPolicy, tasks: Sequence[Task], config: Config, *, is_greedy: bool) -> Report:
+def check(policy: AnyPolicy, tasks: Sequence[Task], config: Config, *, is_greedy: bool) -> Report:
     """How often the policy of now solves these tasks."""
     finished = run_virtual(evaluate(policy, tasks, config, is_greedy=is_greedy, snapshot=policy.snapshot()))
     return summarise(finished)
 
 
 def _epoch(
-    policy: TinyPolicy,
-    moments: Sequence[Moment],
+    policy: AnyPolicy,
+    moments: Sequence[Any],
     choices: Choices,
     optimiser: torch.optim.Optimizer,
     batches: Iterable[npt.NDArray[np.int64]],
     entropy_weight: float,
+    tick: Tick,
 ) -> float:
     """One pass over all examples; the mean loss, without what doubt was worth."""
     total = 0.0
@@ -102,4 +119,5 @@ def _epoch(
         nn.utils.clip_grad_norm_(policy.parameters(), 1.0)
         optimiser.step()
         total += float(loss.detach()) * len(rows)
+        tick(len(rows))
     return total / len(moments)

@@ -8,17 +8,18 @@ import json
 from pathlib import Path
 from typing import Any
 
-from safetensors.torch import load_file
-
+from distrl.algorithms import make_algorithm
 from distrl.core.config import Config
 from distrl.core.errors import UserError
-from distrl.policies.tiny.policy import TinyPolicy
 from distrl.runtime import ray_private
 from distrl.runtime.asynchronous import check_asynchronous
+from distrl.runtime.players import FixedPolicy
+from distrl.runtime.policies import check_start, load_start
 from distrl.runtime.results import TrainResult
 from distrl.runtime.run_directory import RunDirectory
 from distrl.runtime.run_state import Listener, RunState
 from distrl.runtime.simulation import has_costs
+from distrl.runtime.trained import load_saved, read_run
 
 
 class LocalTraining:
@@ -41,7 +42,11 @@ class LocalTraining:
         self._listener = listener
         self._address = address
         self._num_workers = num_workers
-        self._start = RunState(config).policy
+        if config.policy.kind == "tiny":
+            RunState(config)  # whatever is wrong shows here
+        else:  # a large model is not loaded into this process before it is needed
+            check_start(config)
+            make_algorithm(config.algorithm.name, config.algorithm.options)
         self._run = RunDirectory(run_dir)
         self._run.open(config)
 
@@ -62,10 +67,13 @@ class LocalTraining:
                 raise KeyboardInterrupt
         finally:
             self._run.close()
-        policy = TinyPolicy(self._config.policy.mode)
-        policy.load_tensors(load_file(self._run.weights / "model.safetensors"))
+        start = load_start(self._config)
+        policy = read_run(self._run.path).load_policy() if self._config.policy.kind == "tiny" else start
+        fixed = FixedPolicy(start, start.snapshot())
+        if policy is start:  # one large model is enough: what was trained is put into it
+            load_saved(policy, self._run.weights)
         return TrainResult(
-            curve=_curve(self._run.path), policy=policy, start=self._start, run_dir=self._run.path, config=self._config
+            curve=_curve(self._run.path), policy=policy, start=fixed, run_dir=self._run.path, config=self._config
         )
 
 

@@ -1,6 +1,8 @@
 """Policies by name: where their weights are found, and how they are put into a network."""
 
+import importlib.util
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
 from torch import Tensor
 
@@ -9,11 +11,73 @@ from distrl.core.errors import UserError
 from distrl.policies.tiny.policy import Mode, TinyPolicy
 from distrl.runtime.tensors import unpack_tensors
 
+if TYPE_CHECKING:
+    from distrl.policies.hf.policy import HfPolicy
+
+AnyPolicy: TypeAlias = "TinyPolicy | HfPolicy"
+"""What can be trained. `transformers` is imported only if it is used, which takes seconds."""
+AS_IT_IS = ("imitation", "scratch")
+"""Starts that are the model as its makers left it."""
 SHIPPED = Path(__file__).parents[1] / "policies" / "tiny" / "weights"
 
 
-def load_start(config: Config) -> TinyPolicy:
+def load_start(config: Config) -> AnyPolicy:
     """The policy that a run starts from."""
+    return load_tiny_start(config) if config.policy.kind == "tiny" else load_model_start(config)
+
+
+def load_model_start(config: Config) -> "HfPolicy":
+    """A pre-trained model, with what `distrl imitate` has taught it if there is something."""
+    require_models()
+    from distrl.policies.hf.policy import HfPolicy
+
+    start = config.policy.start
+    directory = None if start in AS_IT_IS else Path(start)
+    if directory is not None and not directory.is_dir():
+        raise UserError(f"policy.start: there is no directory {directory}; `distrl imitate --config FILE` writes one")
+    policy = HfPolicy(config.policy.hf, seed=config.seed)
+    if directory is not None:
+        try:
+            policy.load_tensors(read_saved(directory))
+        except UserError as error:
+            raise UserError(f"policy.start: {directory}: {error}") from error
+    return policy
+
+
+def check_start(config: Config) -> None:
+    """What can be known to be wrong without loading a large model."""
+    if config.policy.kind == "tiny":
+        load_start(config)
+        return
+    require_models()
+    from distrl.policies.hf.loading import device_of, load_light
+    from distrl.policies.prompts import make_prompt
+
+    make_prompt(config.policy.hf.prompt)
+    load_light(config.policy.hf)
+    device_of(config.policy.hf)
+
+
+def require_models() -> None:
+    """`UserError` that says what to install, unless it is there."""
+    missing = [name for name in ("transformers", "peft") if importlib.util.find_spec(name) is None]
+    if missing:
+        raise UserError(f'policy.kind = "hf" needs {", ".join(missing)}; install with: pip install "distrl[hf]"')
+
+
+def read_saved(directory: Path) -> dict[str, Tensor]:
+    """All tensors of a directory that a model's policy was saved in."""
+    from distrl.policies.hf.saving import ADAPTER, VALUES, WHOLE
+
+    files = [directory / name for name in (ADAPTER, WHOLE) if (directory / name).is_file()]
+    if not files:
+        raise UserError(f"there is neither {ADAPTER} nor {WHOLE}")
+    tensors = read_weights(files[0])
+    return tensors | (read_weights(directory / VALUES) if (directory / VALUES).is_file() else {})
+
+
+def load_tiny_start(config: Config) -> TinyPolicy:
+    """The small network."""
     policy = new_policy(config.policy.mode, seed=config.seed)
     start = config.policy.start
     if start != "scratch":

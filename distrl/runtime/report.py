@@ -22,14 +22,14 @@ from distrl.runtime.api import TrainResult
 from distrl.runtime.build import make_phone
 from distrl.runtime.checking import arrange
 from distrl.runtime.checkpoints import write_safely
+from distrl.runtime.chosen_tasks import chosen_tasks
 from distrl.runtime.demonstrations import look
 from distrl.runtime.evaluation import choose_episodes, wilson
 from distrl.runtime.players import play_tasks
 from distrl.runtime.playing import Play, record
 from distrl.runtime.run_state import EVALUATION_SEED
-from distrl.tasks.book import load_tasks
 
-MAX_FILM_CANDIDATES = 32
+MAX_FILM_CANDIDATES, MAX_SLOW_CANDIDATES = 32, 4
 FILM_SCALE = 0.4
 _GREEDY, _SAMPLED, _START = "#1f5fa8", "#d9771f", "#6b6b6b"
 
@@ -85,7 +85,8 @@ def write_report(result: TrainResult, *, tick: Tick = lambda: None) -> Summary:
     directory, config = result.run_dir, result.config
     draw_curve(result.curve, config, directory / "learning_curve.png")
     films = film_progress(result.start, result.policy, config, directory, tick=tick)
-    files = ["summary.json", "learning_curve.png", films.before, films.after, "weights/model.safetensors"]
+    weights = sorted(path.name for path in (directory / "weights").glob("*.safetensors"))
+    files = ["summary.json", "learning_curve.png", films.before, films.after, *(f"weights/{name}" for name in weights)]
     summary = summarise_run(result.curve, config, films=films, files=files)
     write_safely(directory / "summary.json", msgspec.json.format(msgspec.json.encode(summary), indent=2))
     return summary
@@ -100,7 +101,7 @@ def summarise_run(
         version=__version__,
         suite=config.tasks.suite,
         algorithm=config.algorithm.name,
-        mode=config.policy.mode,
+        mode=config.policy.label,
         seed=config.seed,
         episodes=config.eval.episodes,
         start=score_of(curve[0], config),
@@ -138,7 +139,7 @@ def draw_curve(curve: Sequence[Row], config: Config, path: Path) -> None:
     figure = Figure(figsize=(11, 4.4), layout="constrained")
     FigureCanvasAgg(figure)
     left, right = figure.subplots(1, 2, sharey=True)
-    what = f"{config.tasks.suite}, {config.algorithm.name}, {config.policy.mode}, seed {config.seed}"
+    what = f"{config.tasks.suite}, {config.algorithm.name}, {config.policy.label}, seed {config.seed}"
     figure.suptitle(f"Success on {config.eval.episodes} held-out episodes ({what})", fontsize=13)
     has_sampled = config.eval.has_sampled
     _draw(left, curve, [row["trajectories"] for row in curve], has_sampled=has_sampled)
@@ -194,10 +195,15 @@ def film_progress(start: Decider, end: Decider, config: Config, directory: Path,
     )
 
 
+def num_film_candidates(config: Config) -> int:
+    """How many tasks are tried to find one to film; a large model takes seconds for each step."""
+    return min(MAX_FILM_CANDIDATES if config.policy.kind == "tiny" else MAX_SLOW_CANDIDATES, config.eval.episodes)
+
+
 def choose_film_task(start: Decider, end: Decider, config: Config, *, tick: Tick = lambda: None) -> Task:
     """The hardest held-out task that only the end solves; else one it solves as well; else the first there is."""
-    episodes = choose_episodes(load_tasks(config.tasks.suite, "test"), config.eval.episodes, EVALUATION_SEED)
-    tasks = list({task.id: task for task in episodes}.values())[:MAX_FILM_CANDIDATES]
+    episodes = choose_episodes(chosen_tasks(config.tasks, "test"), config.eval.episodes, EVALUATION_SEED)
+    tasks = list({task.id: task for task in episodes}.values())[: num_film_candidates(config)]
     settings = config.model_copy(update={"seed": EVALUATION_SEED})
 
     def outcomes(policy: Decider, tried: Sequence[Task]) -> dict[Outcome, list[Task]]:

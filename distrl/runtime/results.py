@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from distrl.core.config import Config
-from distrl.policies.tiny.policy import TinyPolicy
+from distrl.core.interfaces import Decider
+from distrl.runtime.policies import AnyPolicy
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -13,8 +14,8 @@ class TrainResult:
     """What came of a run. `curve` has a row for each evaluation on held-out tasks, that of the start first."""
 
     curve: list[dict[str, Any]]
-    policy: TinyPolicy
-    start: TinyPolicy
+    policy: AnyPolicy
+    start: Decider
     """The policy as it was before anything was learned."""
     run_dir: Path | None
     config: Config

@@ -15,18 +15,19 @@ from distrl.algorithms import make_algorithm
 from distrl.core.config import Config
 from distrl.core.seeds import derive_random
 from distrl.core.types import Outcome, Task, Trajectory
-from distrl.policies.tiny.policy import Snapshot, TinyPolicy
+from distrl.policies.trainable import Snapshot
 from distrl.replay.prioritised import PrioritisedReplay
-from distrl.runtime.checkpoints import newest_checkpoint, save_checkpoint, write_safely
+from distrl.runtime.checkpoints import newest_checkpoint, save_checkpoint
+from distrl.runtime.chosen_tasks import chosen_tasks
 from distrl.runtime.curriculum import Curriculum
 from distrl.runtime.demonstrations import examples, tasks_like
 from distrl.runtime.evaluation import Report, choose_episodes
 from distrl.runtime.learner import Learner, LearnerOptions
-from distrl.runtime.policies import load_start
+from distrl.runtime.policies import AnyPolicy, load_start
 from distrl.runtime.run_directory import RunDirectory
+from distrl.runtime.saved_weights import load_weight_files, weight_files, write_weights
 from distrl.runtime.successes import Example
 from distrl.runtime.tensors import pack_tensors, unpack_tensors
-from distrl.tasks.book import load_tasks
 from distrl.tasks.fresh import FreshTasks
 
 EVALUATION_SEED = 10_007
@@ -54,7 +55,7 @@ def make_curriculum(config: Config, rng: Random, *, group_prefix: str = "") -> C
     """Which tasks a run tries, and in what order."""
     is_fresh = config.collect.has_fresh_tasks and config.tasks.split == "train"
     return Curriculum(
-        load_tasks(config.tasks.suite, config.tasks.split),
+        chosen_tasks(config.tasks, config.tasks.split),
         rng,
         fresh=FreshTasks(config.tasks.suite) if is_fresh else None,
         is_adaptive=config.collect.has_curriculum,
@@ -63,14 +64,14 @@ def make_curriculum(config: Config, rng: Random, *, group_prefix: str = "") -> C
     )
 
 
-def show_expert(config: Config, policy: TinyPolicy) -> Iterator[Example]:
+def show_expert(config: Config, policy: AnyPolicy) -> Iterator[Example]:
     """The demonstrations of a run, made as they are asked for: the first of those that the shipped starts imitate.
 
     Who starts from scratch is shown nothing.
     """
     learner = config.learner
     if config.policy.start != "scratch" and learner.imitated_successes and learner.imitation_weight:
-        tasks = load_tasks(config.tasks.suite, "train")
+        tasks = chosen_tasks(config.tasks, "train")
         shown = tasks_like(tasks, FreshTasks(config.tasks.suite), range(learner.demonstrations))
         yield from examples(policy, shown, scale=config.phone.scale)
 
@@ -81,7 +82,7 @@ class RunState:
     def __init__(self, config: Config, run: RunDirectory | None = None, *, listener: Listener = lambda p: None) -> None:
         self.config = config
         self.run_directory = run
-        self.policy: TinyPolicy = load_start(config)
+        self.policy: AnyPolicy = load_start(config)
         self.algorithm = make_algorithm(config.algorithm.name, config.algorithm.options)
         sampling = self.algorithm.sampling
         self.curriculum = make_curriculum(config, derive_random(config.seed, "curriculum"))
@@ -114,7 +115,7 @@ class RunState:
     @property
     def held_out_tasks(self) -> list[Task]:
         """The held-out tasks of every evaluation, always the same ones."""
-        tasks = load_tasks(self.config.tasks.suite, "test")
+        tasks = chosen_tasks(self.config.tasks, "test")
         return choose_episodes(tasks, self.config.eval.episodes, EVALUATION_SEED)
 
     def _is_late(self) -> bool:
@@ -172,16 +173,15 @@ class RunState:
     def _checkpoint(self) -> None:
         if self.run_directory is None:
             return
-        weights = pack_tensors(self.policy.tensors(), {"version": str(self.policy.version)})
-        files = {
-            "weights.safetensors": weights,
+        weights = weight_files(self.policy)
+        files = weights | {
             "optimiser.safetensors": pack_tensors(self.learner.optimiser_tensors()),
             "replay.bin": self.learner.replay.state(),
             "state.json": msgspec.json.encode(self._plain_state()),
         }
         files |= {f"acting-{s.version}.safetensors": pack_tensors(s.parameters) for s in self._snapshots}
         save_checkpoint(self.run_directory.checkpoints, self.learner.num_received, files)
-        write_safely(self.run_directory.weights / "model.safetensors", weights)
+        write_weights(self.run_directory.weights, weights)
 
     def _plain_state(self) -> dict[str, Any]:
         return {
@@ -206,15 +206,14 @@ class RunState:
                 self.run_directory.rewrite(kind, [])
             return False
         state = msgspec.json.decode(files["state.json"])
-        self.policy.load_tensors(unpack_tensors(files["weights.safetensors"]))
-        write_safely(self.run_directory.weights / "model.safetensors", files["weights.safetensors"])
+        write_weights(self.run_directory.weights, load_weight_files(self.policy, files))
         self.curriculum.restore(state["curriculum"])
         self.learner.replay.restore(files["replay.bin"])
         self.learner.restore(state["learner"], unpack_tensors(files["optimiser.safetensors"]))
         self._snapshots.clear()
         for version in state["snapshots"]:
             tensors = unpack_tensors(files[f"acting-{version}.safetensors"])
-            self._snapshots.append(Snapshot(version=version, parameters=tensors))
+            self._snapshots.append(self.policy.snapshot_of(version, tensors))
         self._restore_plain(state)
         self._forget_what_comes_again(self.run_directory)
         self.run_directory.log("events", {"event": "resumed", "trajectories": self.learner.num_received})

@@ -10,7 +10,7 @@ from distrl.core.errors import UserError
 from distrl.policies.tiny.eyes import PixelEyes, TextEyes
 from distrl.policies.tiny.policy import Mode, TinyPolicy
 from distrl.runtime.build import KNOWN_NAMES
-from distrl.runtime.policies import new_policy, read_weights
+from distrl.runtime.policies import AnyPolicy, load_model_start, new_policy, read_saved, read_weights, require_models
 from distrl.runtime.run_directory import RunDirectory
 
 WEIGHTS = Path("weights") / "model.safetensors"
@@ -28,9 +28,13 @@ class TrainedRun(msgspec.Struct, frozen=True, kw_only=True):
         """All evaluations on held-out tasks, the start first."""
         return RunDirectory(self.path).read("evaluations")
 
-    def load_policy(self) -> TinyPolicy:
+    def load_policy(self) -> AnyPolicy:
         """The policy of the newest weights."""
-        return load_weights(self.path / WEIGHTS, mode=self.config.policy.mode)
+        if self.config.policy.kind == "tiny":
+            return load_weights(self.path / WEIGHTS, mode=self.config.policy.mode)
+        policy = load_model_start(self.config)
+        load_saved(policy, self.path / "weights")
+        return policy
 
 
 def read_run(path: Path) -> TrainedRun:
@@ -38,9 +42,37 @@ def read_run(path: Path) -> TrainedRun:
     file = path / "config.toml"
     if not file.is_file():
         raise UserError(f"{path} is not a run: there is no {file}; a run is what `distrl train` wrote (runs/...)")
-    if not (path / WEIGHTS).is_file():
+    if not any((path / "weights").glob("*.safetensors")):
         raise UserError(f"{path} has no weights yet: {WEIGHTS} is written when `distrl train` has evaluated the start")
     return TrainedRun(path=path, config=load_config(file, names=KNOWN_NAMES))
+
+
+def load_saved(policy: AnyPolicy, directory: Path) -> None:
+    """Put the weights of a directory into a model's policy; every error names the directory."""
+    try:
+        policy.load_tensors(read_saved(directory))
+    except UserError as error:
+        raise UserError(f"{directory}: {error}") from error
+
+
+def is_model_directory(path: Path) -> bool:
+    """Whether a pre-trained model's policy was saved there by us."""
+    return (path / "distrl.json").is_file()
+
+
+def load_model_directory(path: Path) -> AnyPolicy:
+    """The policy that was saved or exported there, in the prompt that it was trained with."""
+    require_models()
+    from distrl.policies.hf.policy import HfPolicy
+    from distrl.policies.hf.saving import ADAPTER, read_about
+
+    about = read_about(path)
+    assert about is not None, "asked for only where it is"
+    if (path / ADAPTER).is_file():
+        policy = HfPolicy(about)
+        load_saved(policy, path)
+        return policy
+    return HfPolicy(about.model_copy(update={"model": str(path), "adapter": "none"}))
 
 
 def load_weights(path: Path, *, mode: Mode | None = None) -> TinyPolicy:

@@ -10,21 +10,38 @@ from distrl.policies.codec.android_world import AndroidWorldCodec
 from distrl.policies.codec.autoui import AutoUICodec
 from distrl.policies.codec.canonical import JsonCodec
 from distrl.policies.codec.interface import Codec
+from distrl.policies.codec.numbered import NumberedCodec
+from distrl.policies.codec.ui_tars import UITarsCodec
 
 DEFAULT_CODEC = "json"
 """The format of a policy that does not ask for another."""
 
-_CODECS: dict[str, Codec] = {codec.name: codec for codec in (JsonCodec(), AutoUICodec(), AndroidWorldCodec())}
+_CODECS: dict[str, Codec] = {
+    codec.name: codec for codec in (JsonCodec(), AutoUICodec(), AndroidWorldCodec(), UITarsCodec(), NumberedCodec())
+}
 
 CODEC_NAMES = tuple(_CODECS)
 """The names that `get_codec` knows."""
 
 
 def get_codec(name: str = DEFAULT_CODEC) -> Codec:
-    """The codec of this name (`android_world` for a screen of 1080 x 2400); raises `UnknownNameError`."""
+    """The codec of this name; raises `UnknownNameError`.
+
+    `android_world` is for a screen of 1080 x 2400, `ui_tars` for coordinates up to 1000, `numbered` has no elements.
+    """
     if name not in _CODECS:
         raise UnknownNameError("action codec", name, _CODECS)
     return _CODECS[name]
 
 
-__all__ = ["CODEC_NAMES", "DEFAULT_CODEC", "AndroidWorldCodec", "AutoUICodec", "Codec", "JsonCodec", "get_codec"]
+__all__ = [
+    "CODEC_NAMES",
+    "DEFAULT_CODEC",
+    "AndroidWorldCodec",
+    "AutoUICodec",
+    "Codec",
+    "JsonCodec",
+    "NumberedCodec",
+    "UITarsCodec",
+    "get_codec",
+]

@@ -5,7 +5,6 @@ Both ways go through the same features and the same network, so that what the le
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from random import Random
 from typing import Literal
 
@@ -24,6 +23,7 @@ from distrl.policies.tiny.eyes import Eyes, PixelEyes, TextEyes
 from distrl.policies.tiny.features import Moment, collate, moments_of
 from distrl.policies.tiny.network import Network, Output, entropy_of, log_probs_of
 from distrl.policies.tiny.words import words_of
+from distrl.policies.trainable import Judgement, Snapshot
 
 Mode = Literal["pixels", "text"]
 Choices = npt.NDArray[np.int64]
@@ -39,28 +39,11 @@ class TinyModule(nn.Module):
         self.encoder = WordEncoder().requires_grad_(False) if mode == "pixels" else None
 
 
-class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
-    """The learning parameters at one version, for acting with weights older than the learner's."""
-
-    version: int
-    parameters: dict[str, Tensor]
-
-
 class Prepared(msgspec.Struct, frozen=True, kw_only=True):
     """A trajectory in numbers: T + 1 moments and T choices."""
 
     moments: tuple[Moment, ...]
     choices: Choices
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Judgement:
-    """What the network says about states in a row (all trajectories one after another)."""
-
-    log_prob: Tensor
-    entropy: Tensor
-    value_logits: Tensor
-    trajectory_value_logit: Tensor
 
 
 class TinyPolicy:
@@ -105,6 +88,13 @@ class TinyPolicy:
         """A copy of the weights of now."""
         parameters = {name: p.detach().clone() for name, p in self.module.network.named_parameters()}
         return Snapshot(version=self.version, parameters=parameters)
+
+    def snapshot_of(self, version: int, tensors: Mapping[str, Tensor]) -> Snapshot:
+        """Weights that came from elsewhere as something to act with; `UserError` unless they are complete."""
+        own = {name: tuple(p.shape) for name, p in self.module.network.named_parameters()}
+        if {name: tuple(tensor.shape) for name, tensor in tensors.items()} != own:
+            raise UserError(f"these weights are not those of a tiny policy in {self.mode} mode")
+        return Snapshot(version=version, parameters=dict(tensors))
 
     def decide(
         self, situations: Sequence[Situation], rngs: Sequence[Random] | None, snapshot: Snapshot | None = None

@@ -10,11 +10,12 @@ from collections.abc import Callable
 
 import msgspec
 
+from distrl.core.calls.chat import Reply
+from distrl.core.calls.endpoint import Endpoint, speaks_of_images
 from distrl.core.clock import Clock
-from distrl.core.errors import JudgeError, UserError
+from distrl.core.errors import JudgeError, RefusedError, ServerError, UserError
 from distrl.core.types import Observation, Ruling, Screen, Step, Task, Verdict
 from distrl.tasks.judges.answers import Reading, new_nonce, read_answer
-from distrl.tasks.judges.endpoint import Endpoint, RefusedError, Reply, speaks_of_images
 from distrl.tasks.judges.question import (
     RULES,
     Message,
@@ -92,9 +93,9 @@ class VlmJudge:
         tally = _Tally()
         try:
             reading = await self._ask(question, tally)
-        except JudgeError as error:
+        except ServerError as error:
             self._write(task, key, Ruling.UNKNOWN, str(error), tally, started_s)
-            raise
+            raise JudgeError(str(error)) from error
         self._write(task, key, reading.ruling, reading.reason, tally, started_s)
         return self._verdict(reading.ruling, reading.reason)
 
@@ -129,7 +130,7 @@ class VlmJudge:
             if speaks_of_images(str(error).rpartition("(it said")[2]):
                 raise UserError(f"the model {self._options.model!r} cannot take pictures: {error}") from error
             raise UserError(f"the judge cannot be used: {error}") from error
-        except JudgeError as error:
+        except ServerError as error:
             raise UserError(f"the judge does not answer: {error}") from error
         if not reply.text and reply.problem and "cut off" not in reply.problem:
             raise UserError(f"the judge cannot be used: {self._endpoint.shown_url} gave {reply.problem}")

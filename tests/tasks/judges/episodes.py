@@ -5,10 +5,10 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from distrl.core.calls.endpoint import Endpoint, Limits, Patience
+from distrl.core.calls.limits import Breaker, Pace, Prices, Purse, Slots
 from distrl.core.clock import Clock
 from distrl.core.types import Decision, Observation, Screen, Step, Tap, Task, TypeText, Verdict
-from distrl.tasks.judges.endpoint import Endpoint, Limits, Patience
-from distrl.tasks.judges.limits import Breaker, Pace, Prices, Purse, Slots
 from distrl.tasks.judges.records import Records
 from distrl.tasks.judges.vlm import VlmJudge, VlmOptions
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from distrl.core.calls.endpoint import MAX_BODY_BYTES, Patience
+from distrl.core.calls.limits import Breaker
 from distrl.core.clock import LoopClock, run_virtual
 from distrl.core.errors import JudgeError, UserError
 from distrl.core.types import Ruling
-from distrl.tasks.judges.endpoint import MAX_BODY_BYTES, Patience, RefusedError
-from distrl.tasks.judges.limits import Breaker
 
 from .episodes import KEY, JumpingClock, judged, make_judge
 from .servers import (
@@ -337,7 +337,7 @@ def test_a_refusal_in_the_middle_pauses_judging_and_says_so(code: int, caplog: p
         async with serving(rules("success"), error(code, "no"), rules("failure")) as server:
             judge = make_judge(server.url, clock=clock)
             assert (await judged(judge, instruction="a")).ruling is Ruling.SUCCESS
-            with pytest.raises(RefusedError, match=str(code)):
+            with pytest.raises(JudgeError, match=str(code)):
                 await judged(judge, instruction="b")
             with pytest.raises(JudgeError, match="left alone"):
                 await judged(judge, instruction="c")
@@ -353,7 +353,7 @@ def test_what_is_wrong_with_one_question_does_not_keep_the_next_from_being_asked
     async def run() -> None:
         async with serving(error(400, "too long"), rules("failure")) as server:
             judge = make_judge(server.url, clock=JumpingClock())
-            with pytest.raises(RefusedError, match="too long"):
+            with pytest.raises(JudgeError, match="too long"):
                 await judged(judge)
             assert (await judged(judge)).ruling is Ruling.FAILURE
 

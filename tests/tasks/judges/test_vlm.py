@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from PIL import Image
 
+from distrl.core.calls.limits import Slots
 from distrl.core.errors import JudgeError, UserError
 from distrl.core.types import Claim, Finish, Ruling, Screen, Wait
-from distrl.tasks.judges.limits import Slots
 from distrl.tasks.judges.question import View, describe, make_question, read_examples
 from distrl.tasks.judges.records import Records
 from distrl.tasks.judges.script import ScriptJudge

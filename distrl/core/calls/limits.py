@@ -1,4 +1,4 @@
-"""What keeps a judge from harming its server, its budget and its run: a clock in, permission to call out.
+"""What keeps calls from harming a server, a budget and a run: a clock in, permission to call out.
 
 `Slots` bound how many calls are under way, `Pace` how many begin in a minute, `Breaker` stops calling a server that
 fails again and again, `Purse` stops at a sum of money. All count within one process; each worker has its own.
@@ -13,7 +13,7 @@ from typing import Annotated
 import msgspec
 
 from distrl.core.clock import Clock
-from distrl.core.errors import JudgeError
+from distrl.core.errors import ServerError
 
 MINUTE_S = 60.0
 
@@ -82,7 +82,7 @@ class Pace:
         self._not_before_s = max(self._not_before_s, self._clock.now() + seconds)
 
     def reserve(self, *, within_s: float) -> float:
-        """Take the next place; how long to wait for it. `JudgeError`, and no place, if that is too long."""
+        """Take the next place; how long to wait for it. `ServerError`, and no place, if that is too long."""
         now = self._clock.now()
         while self._begun and self._begun[0] <= now - MINUTE_S:
             self._begun.popleft()
@@ -90,7 +90,7 @@ class Pace:
         if self._most is not None and len(self._begun) >= self._most:
             start = max(start, self._begun[-self._most] + MINUTE_S)
         if start - now > within_s:
-            raise JudgeError(f"the next call to the judge may begin in {start - now:.0f} s, which is too late")
+            raise ServerError(f"the next call may begin in {start - now:.0f} s, which is too late")
         self._begun.append(start)
         return start - now
 
@@ -107,10 +107,10 @@ class Breaker:
         self._why = ""
 
     def check(self) -> None:
-        """Raise `JudgeError` while the pause lasts."""
+        """Raise `ServerError` while the pause lasts."""
         left_s = self._until_s - self._clock.now()
         if left_s > 0:
-            raise JudgeError(f"the judge is left alone for {left_s:.0f} s more: {self._why}")
+            raise ServerError(f"the server is left alone for {left_s:.0f} s more: {self._why}")
 
     def succeeded(self) -> None:
         """The server works."""
@@ -155,9 +155,9 @@ class Purse:
         self._dearest = 0.0
 
     def check(self) -> None:
-        """Raise `JudgeError` if nothing is left. Calls under way may still go beyond the limit."""
+        """Raise `ServerError` if nothing is left. Calls under way may still go beyond the limit."""
         if self._limit is not None and self.spent >= self._limit:
-            raise JudgeError(f"the spend limit of {self._limit:g} is reached ({self.spent:.4f} spent): no more judging")
+            raise ServerError(f"the spend limit of {self._limit:g} is reached ({self.spent:.4f} spent): no more calls")
 
     def pay(self, usage: Usage | None) -> float:
         """What a call cost; one whose tokens were not told costs as much as the dearest so far."""

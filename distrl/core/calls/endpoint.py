@@ -1,4 +1,4 @@
-"""A model behind HTTP: messages of a chat in, its text and what it cost out; every failure is a `JudgeError`.
+"""A model behind HTTP: messages of a chat in, its text and what it cost out; every failure is a `ServerError`.
 
 It speaks `/chat/completions` as OpenAI, vLLM, llama.cpp and many others do. A call is tried again after 408, 429, 5xx,
 a refused or broken connection or no answer in time: when the server says (`Retry-After`), else after a pause that
@@ -13,36 +13,29 @@ import json
 import logging
 import re
 import ssl
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import cached_property
 from random import Random
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx
 import msgspec
 
+from distrl.core.calls.chat import Reply, read_reply, too_long
+from distrl.core.calls.limits import Breaker, Pace, Purse, Slots
 from distrl.core.clock import Clock, VirtualLoop
-from distrl.core.errors import JudgeError, UserError
-from distrl.tasks.judges.limits import Breaker, Pace, Purse, Slots, Usage
+from distrl.core.errors import RefusedError, ServerError, UserError
 
 log = logging.getLogger(__name__)
+T = TypeVar("T")
 
 MAX_BODY_BYTES = 2**20
 MAX_SAID_CHARS = 300
 REFUSALS = {401: "the key is wrong or missing", 402: "there is no credit left", 403: "the key may not do this"}
-LASTING = (*REFUSALS, 404)
 BUSY = (429, 503, 529)
 AGAIN = (408, 425, *BUSY)
 MAX_HOLD_S = 3600.0
 """The longest pause that a server can ask for."""
-
-
-class RefusedError(JudgeError):
-    """The server will say the same again: a wrong key, no credit, a wrong address, a model that is not there."""
-
-    def __init__(self, status: int, message: str) -> None:
-        super().__init__(message)
-        self.status = status
 
 
 class _AgainError(Exception):
@@ -62,16 +55,6 @@ class Patience(msgspec.Struct, frozen=True, kw_only=True):
     max_tries: int = 6
     first_backoff_s: float = 0.5
     max_backoff_s: float = 20.0
-
-
-class Reply(msgspec.Struct, frozen=True, kw_only=True):
-    """What came back. `problem` says why there is no text, if there is none to be read."""
-
-    text: str
-    cost: float
-    tokens: int
-    problem: str = ""
-    has_usage: bool = True
 
 
 class Limits:
@@ -97,9 +80,11 @@ class Endpoint:
         clock: Clock,
         rng: Random,
         wall_s: Callable[[], float],
+        table: str = "judge",
     ) -> None:
-        self.url = _checked_url(url)
+        self.url = _checked_url(url, table)
         self.limits = limits
+        self._table = table
         self._key = key
         self._patience = patience
         self._clock = clock
@@ -111,20 +96,28 @@ class Endpoint:
         return self._clock.now() + self._patience.deadline_s
 
     async def ask(self, body: Mapping[str, Any], *, ends_s: float) -> Reply:
-        """The answer to a chat; `JudgeError` if there is none before that time or within the limits."""
+        """The answer to a chat; `ServerError` if there is none before that time or within the limits."""
+        try:
+            return await self._until(ends_s, lambda: self._chat(body))
+        except RefusedError as error:
+            if error.is_lasting and self.limits.breaker.failed(str(error), at_once=True):
+                log.warning("%s: the server is left alone for a while: %s", self._table, error)
+            raise
+
+    async def fetch(self, path: str, body: Mapping[str, Any] | None = None, *, ends_s: float) -> bytes:
+        """What the server says at another path of its API: to a GET, or to this body; nothing is paid for it."""
+        return await self._until(ends_s, lambda: self._other(path, body))
+
+    async def _until(self, ends_s: float, call: Callable[[], Awaitable[T]]) -> T:
+        """Try until there is an answer."""
         if isinstance(asyncio.get_running_loop(), VirtualLoop):
-            raise UserError("a judge that is a model needs real time, and this is virtual time, which jumps over waits")
+            raise UserError("a model behind a server needs real time, and this is virtual time, which jumps over waits")
         why = "no time"
         for number in range(self._patience.max_tries):
             self.limits.breaker.check()
             self.limits.purse.check()
             try:
-                reply = await self._try(body, ends_s)
-            except RefusedError as error:
-                # What is wrong with one question only (400) says nothing about the next one.
-                if error.status in LASTING and self.limits.breaker.failed(str(error), at_once=True):
-                    log.warning("the judge is left alone for a while: %s", error)
-                raise
+                reply = await self._try(call, ends_s)
             except _AgainError as error:
                 why = str(error)
                 self._note_failure(error)
@@ -136,7 +129,7 @@ class Endpoint:
                 self.limits.breaker.succeeded()
                 self.limits.slots.grow()
                 return reply
-        raise JudgeError(f"no answer from {self.shown_url}: {why} (tried {number + 1} times)")
+        raise ServerError(f"no answer from {self.shown_url}: {why} (tried {number + 1} times)")
 
     def _note_failure(self, error: _AgainError) -> None:
         if error.is_busy:
@@ -146,7 +139,7 @@ class Endpoint:
             self.limits.pace.hold(min(error.after_s, MAX_HOLD_S))
             return
         if self.limits.breaker.failed(str(error)):
-            log.warning("the judge at %s is left alone for a while: %s", self.shown_url, error)
+            log.warning("%s: %s is left alone for a while: %s", self._table, self.shown_url, error)
 
     def _pause_s(self, number: int, error: _AgainError) -> float:
         """What the server asked for, or twice as long as before; never the same for all who wait."""
@@ -155,7 +148,7 @@ class Endpoint:
         longest = min(self._patience.max_backoff_s, self._patience.first_backoff_s * 2.0**number)
         return longest * self._rng.uniform(0.5, 1.0)
 
-    async def _try(self, body: Mapping[str, Any], ends_s: float) -> Reply:
+    async def _try(self, call: Callable[[], Awaitable[T]], ends_s: float) -> T:
         """One call, in its turn. To have waited in vain for a turn is no failure of the server."""
         is_called = False
         try:
@@ -165,29 +158,40 @@ class Endpoint:
                 self.limits.purse.check()
                 is_called = True
                 async with asyncio.timeout(self._patience.attempt_s):
-                    return await self._call(body)
+                    return await call()
         except TimeoutError:
             if not is_called:
-                raise JudgeError("more questions than the judge may be asked at a time: no turn in time") from None
+                raise ServerError("more calls than may be made at a time: no turn in time") from None
             raise _AgainError(f"no answer within {self._patience.attempt_s:g} s") from None
         except httpx.InvalidURL as error:
             raise RefusedError(0, f"{self.shown_url} is no address: {error}") from error
         except (httpx.HTTPError, ssl.SSLError, OSError) as error:
             raise _AgainError(self._without_key(f"{type(error).__name__}: {error}")) from error
 
-    async def _call(self, body: Mapping[str, Any]) -> Reply:
+    async def _chat(self, body: Mapping[str, Any]) -> Reply:
+        data = await self._call(self.url, body)
+        return read_reply(data, self.limits.purse) if data is not None else too_long(MAX_BODY_BYTES, self.limits.purse)
+
+    async def _other(self, path: str, body: Mapping[str, Any] | None) -> bytes:
+        data = await self._call(self.url.replace("/chat/completions", path), body)
+        if data is None:
+            raise RefusedError(0, f"{self.shown_url}: more than {MAX_BODY_BYTES:,} bytes at {path}")
+        return data
+
+    async def _call(self, url: str, body: Mapping[str, Any] | None) -> bytes | None:
+        """The body of a good answer, or nothing if it is too long."""
         headers = {"Accept-Encoding": "identity"} | ({"Authorization": f"Bearer {self._key}"} if self._key else {})
         async with (
             # A client for each call: a kept connection would belong to one event loop, and an environment to any.
             httpx.AsyncClient(verify=self._trust, timeout=self._patience.attempt_s, headers=headers) as client,
-            client.stream("POST", self.url, json=dict(body)) as response,
+            client.stream(
+                "GET" if body is None else "POST", url, json=None if body is None else dict(body)
+            ) as response,
         ):
             data = await _read(response)
         if response.status_code != 200:
             raise self._failure(response, data or b"")
-        if data is None:
-            return self._reply(None, problem=f"an answer of more than {MAX_BODY_BYTES:,} bytes")
-        return self._reply(data)
+        return data
 
     def _failure(self, response: httpx.Response, data: bytes) -> Exception:
         """What a status means: worth another try, or not."""
@@ -198,27 +202,6 @@ class Endpoint:
             return _AgainError(f"it said {said}", after_s=after_s, is_busy=status in BUSY)
         meaning = REFUSALS.get(status, "the address or the model is wrong" if status == 404 else "it will not answer")
         return RefusedError(status, f"{self.shown_url}: {meaning} (it said {said})")
-
-    def _reply(self, data: bytes | None, *, problem: str = "") -> Reply:
-        """The text of an answer and what it cost; an answer that is none is paid for as well."""
-        answer = _Answer()
-        if data is not None:
-            try:
-                answer = _ANSWERS.decode(data)
-            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-                problem = "an answer that is not a chat completion"
-        usage = answer.usage
-        cost = self.limits.purse.pay(usage)
-        tokens = 0 if usage is None else usage.prompt_tokens + usage.completion_tokens
-        choice = answer.choices[0] if answer.choices else None
-        text = (choice.message.content or "") if choice is not None else ""
-        if not problem and choice is None:
-            problem = "an answer without a choice"
-        elif choice is not None and choice.message.refusal:
-            problem = "a refusal"
-        elif choice is not None and choice.finish_reason in ("length", "content_filter"):
-            problem = f"an answer that was cut off ({choice.finish_reason})"
-        return Reply(text=text, cost=cost, tokens=tokens, problem=problem, has_usage=usage is not None)
 
     @property
     def shown_url(self) -> str:
@@ -240,22 +223,6 @@ class Endpoint:
 # ---------------------------------------------------------------- what a server sends
 
 
-class _Text(msgspec.Struct, frozen=True, kw_only=True):
-    content: str | None = None
-    refusal: str | None = None
-
-
-class _Choice(msgspec.Struct, frozen=True, kw_only=True):
-    message: _Text = _Text()
-    finish_reason: str | None = None
-
-
-class _Answer(msgspec.Struct, frozen=True, kw_only=True):
-    choices: tuple[_Choice, ...] = ()
-    usage: Usage | None = None
-
-
-_ANSWERS = msgspec.json.Decoder(_Answer)
 _IMAGES = re.compile(
     r"image_url|image input|\b0 image|mmproj|(not|n't|no)\b.{0,60}\b(images?|vision|multi-?modal)"
     r"|\b(images?|vision)\b.{0,40}\bnot\b",
@@ -306,16 +273,16 @@ def _time_of(date: str) -> float | None:
         return None
 
 
-def _checked_url(url: str) -> str:
+def _checked_url(url: str, table: str) -> str:
     """The address of chat completions below a base such as http://127.0.0.1:8000/v1; `UserError` if it is none."""
     try:
         parsed = httpx.URL(url)
     except httpx.InvalidURL as error:
-        raise UserError(f"judge.url: {url!r} is no address: {error}") from error
+        raise UserError(f"{table}.url: {url!r} is no address: {error}") from error
     if parsed.scheme not in ("http", "https") or not parsed.host:
-        raise UserError(f"judge.url: {url!r} is no address; http://127.0.0.1:8000/v1 is one")
+        raise UserError(f"{table}.url: {url!r} is no address; http://127.0.0.1:8000/v1 is one")
     if parsed.userinfo:
-        raise UserError("judge.url holds a name or a password; a key belongs into a variable (judge.key_variable)")
+        raise UserError(f"{table}.url holds a name or a password; a key belongs into a variable ({table}.key_variable)")
     if parsed.path.endswith("/chat/completions"):
         return url
     return str(parsed.copy_with(path=parsed.path.rstrip("/") + "/chat/completions"))

@@ -1,0 +1,77 @@
+"""What is saved of a policy: tensors and texts by file name, as `peft` and `transformers` lay them out.
+
+With an adapter: adapter_model.safetensors and adapter_config.json. Without: model.safetensors, config.json, tokenizer
+and image processor. Beside them the value heads, and distrl.json with the table `[policy.hf]`, which others ignore.
+"""
+
+import copy
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from distrl.core.config_model import HfConfig
+from distrl.core.errors import UserError
+from distrl.policies.hf.loading import load_light
+from distrl.policies.hf.policy import HEADS, HfPolicy
+from distrl.policies.hf.processor import tokenizer_of
+
+ADAPTER, WHOLE, VALUES, ABOUT = "adapter_model.safetensors", "model.safetensors", "heads.safetensors", "distrl.json"
+
+
+def tensor_files(policy: HfPolicy) -> dict[str, dict[str, Tensor]]:
+    """All that was trained, by file."""
+    tensors = policy.tensors()
+    heads = {name: tensor for name, tensor in tensors.items() if name.startswith(HEADS)}
+    acting = {name: tensor for name, tensor in tensors.items() if name not in heads}
+    return {WHOLE if policy.adapter is None else ADAPTER: acting, VALUES: heads}
+
+
+def text_files(policy: HfPolicy) -> dict[str, bytes]:
+    """All that has to lie beside the tensors for others to open them."""
+    with tempfile.TemporaryDirectory() as name:
+        directory = Path(name)
+        if policy.adapter is not None:
+            config = copy.copy(policy.adapter.peft_config["default"])
+            config.base_model_name_or_path, config.inference_mode = base_of(policy.options), True
+            config.save_pretrained(name)
+        else:
+            policy.network.config.save_pretrained(name)
+            save_processor(policy.loaded.processor, directory)
+        (directory / ABOUT).write_text(json.dumps(policy.options.model_dump(exclude_none=True), indent=2) + "\n")
+        return {path.name: path.read_bytes() for path in sorted(directory.iterdir()) if path.is_file()}
+
+
+def base_of(options: HfConfig) -> str:
+    """Where the model itself is, as found from any directory."""
+    path = Path(options.model)
+    return str(path.resolve()) if path.exists() else options.model
+
+
+def save_processor(processor: Any, directory: Path) -> None:
+    """Tokenizer and image processor, each so that it can be loaded by itself."""
+    if processor is not tokenizer_of(processor):
+        processor.save_pretrained(directory)
+        processor.image_processor.save_pretrained(directory)
+    tokenizer_of(processor).save_pretrained(directory)
+
+
+def save_whole(policy: HfPolicy, directory: Path) -> None:
+    """The model with its adapter worked into its weights. The policy is not to be used afterwards."""
+    network = policy.network if policy.adapter is None else policy.adapter.merge_and_unload()
+    network.save_pretrained(directory)
+    _, processor = load_light(policy.options)
+    save_processor(processor, directory)
+
+
+def read_about(directory: Path) -> HfConfig | None:
+    """The table of a directory that was saved here; None if it was not."""
+    file = directory / ABOUT
+    if not file.is_file():
+        return None
+    try:
+        return HfConfig.model_validate(json.loads(file.read_text(encoding="utf-8")))
+    except ValueError as error:
+        raise UserError(f"{file}: not the table of a policy: {error}") from error
