@@ -38,12 +38,16 @@ class SafetyConfig(Section):
     """What a policy may not do on a phone that belongs to somebody (docs/how-to/real-phone.md)."""
 
     is_on: bool | None = Field(default=None, description="whether this counts; if absent, on all that is no emulator")
-    packages: Words = Field(default=(), description="packages that may be used; all but payment if empty")
-    allows: Words = Field(default=(), description="what tasks may do: password, message, payment, install")
+    packages: Words = Field(
+        default=(), description="packages that may be used; if empty all that are not for messages, payment, installing"
+    )
+    allows: Annotated[tuple[Literal["password", "message", "payment", "install"], ...], Strict(strict=False)] = Field(
+        default=(), description="what may be done all the same: password, message, payment, install"
+    )
     min_battery_percent: int = Field(default=20, ge=0, le=100, description="below, the phone rests")
     max_temperature_c: float = Field(default=42.0, gt=0, description="above, the phone rests")
-    stop_file: str = Field(
-        default="/sdcard/distrl-stop", description="hands off while this file is on the phone; empty: no such file"
+    stop_key: Literal["power", "none"] = Field(
+        default="power", description="hands off while the screen was switched off by hand"
     )
 
 

@@ -86,6 +86,15 @@ class GroundTruth(Protocol):
         ...
 
 
+@runtime_checkable
+class Guarded(Protocol):
+    """A device that refuses some actions, unless the task is about them: somebody's phone."""
+
+    def permit(self, kinds: frozenset[str]) -> None:
+        """What the next episode may do, such as `message`."""
+        ...
+
+
 class Judge(Protocol):
     """Says whether a task is done."""
 

@@ -12,13 +12,15 @@ from typing import Any, Literal, TypeVar
 import msgspec
 
 from distrl.core.errors import DeviceError, JudgeError, UserError
-from distrl.core.interfaces import Device, GroundTruth, Judge, Setup, StepResult
+from distrl.core.interfaces import Device, GroundTruth, Guarded, Judge, Setup, StepResult
 from distrl.core.types import Action, Decision, Finish, Observation, Outcome, Ruling, Step, Task, Verdict
 from distrl.envs.rewards import Rewards, RewardTerms
 from distrl.envs.screens import check_screen
 
 T = TypeVar("T")
 SCREEN_TRIES = 3
+ALLOWS = "allows_"
+"""How the tags begin by which a task may do what is refused otherwise: `allows_message`."""
 
 
 class EnvOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,6 +55,9 @@ class PhoneEnvironment:
         """Arrange the phone for a task and show its first screen; raises `DeviceError` if there is none."""
         if isinstance(self.device, GroundTruth):
             self.device.arrange(setup.world, seed=setup.seed, variations=setup.variations)
+        if isinstance(self.device, Guarded):
+            allowed = (tag.removeprefix(ALLOWS) for tag in task.tags if tag.startswith(ALLOWS))
+            self.device.permit(frozenset(allowed))
         await self._in_time(self.device.reset())
         self._task, self._steps, self._is_over = task, [], False
         self._terms = RewardTerms(self._options.rewards)

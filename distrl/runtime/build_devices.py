@@ -12,7 +12,8 @@ from distrl.core.config import Config
 from distrl.core.errors import DeviceError, UserError
 from distrl.core.interfaces import Device
 from distrl.devices.adb.choosing import list_devices
-from distrl.devices.adb.device import AdbDevice, AdbOptions
+from distrl.devices.adb.device import AdbOptions
+from distrl.devices.adb.guard import GuardedPhone, Safety
 from distrl.devices.adb.server import AdbServer
 from distrl.devices.adb.sim_phone import OwnSimPhone, SimBehindAdb
 from distrl.devices.emulator.device import EmulatorDevice, EmulatorOptions, SimEmulator
@@ -54,9 +55,11 @@ def adb_maker(config: Config, number: int, clock: Clock) -> tuple[str, Callable[
         made = SimEmulator if config.judge.kind == "rule" else EmulatorDevice
         return name, lambda: made(name, server, emulator, clock=clock, options=options)
     serial = config.devices.serials[number]
-    # Only ground truth can be judged by a rule, and only our own phone has it: another says so at its first reset.
-    kind = SimBehindAdb if config.judge.kind == "rule" else AdbDevice
-    return serial, lambda: kind(serial, server, clock=clock, options=options)
+    if config.judge.kind == "rule":
+        # Only ground truth can be judged by a rule, and only our own phone has it: another says so at its first reset.
+        return serial, lambda: SimBehindAdb(serial, server, clock=clock, options=options)
+    safety = Safety(**config.devices.safety.model_dump())
+    return serial, lambda: GuardedPhone(serial, server, safety, clock=clock, options=options)
 
 
 def settle_devices(config: Config, *, is_virtual: bool) -> Config:

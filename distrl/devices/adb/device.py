@@ -254,16 +254,20 @@ class AdbDevice:
 
     async def _reach(self) -> None:
         """A device that has started, is awake and is upright."""
-        await self._server.ensure()
-        if ":" in self._serial:
-            await self._server.connect(self._serial)
-        await self._booted()
-        self._forget()
+        await self._connect()
         lines = [WAKE, "svc power stayon true"] if self._options.keeps_awake else []
         if self._options.keeps_upright:
             lines += ["settings put system accelerometer_rotation 0", "settings put system user_rotation 0"]
         if lines:
             await self._server.shell(self._serial, "; ".join(lines))
+
+    async def _connect(self) -> None:
+        """A device that has started."""
+        await self._server.ensure()
+        if ":" in self._serial:
+            await self._server.connect(self._serial)
+        await self._booted()
+        self._forget()
 
     async def _booted(self) -> None:
         """Until Android has started, as long as that may take."""
