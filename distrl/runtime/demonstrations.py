@@ -58,13 +58,13 @@ def examples(
     """What is to be imitated of demonstrations of these tasks: those that succeed, without their slips."""
     for shown in demonstrate(tasks, noise=noise, seed=seed, scale=scale):
         if shown.outcome is Outcome.SUCCEEDED:
-            prepared = policy.prepare(shown if isinstance(policy, TinyPolicy) else _without_tokens(shown))
+            prepared = policy.prepare(shown if isinstance(policy, TinyPolicy) else without_tokens(shown))
             meant = [t for t, step in enumerate(shown.steps) if step.decision.raw != SLIP]
             moments = tuple(prepared.moments[t] for t in meant)
             yield Shown(template=shown.task.template, moments=moments, choices=prepared.choices[meant])
 
 
-def _without_tokens(shown: Trajectory) -> Trajectory:
+def without_tokens(shown: Trajectory) -> Trajectory:
     """The same without the tiny policy's language: whoever speaks another puts the actions into its own words."""
     replace = msgspec.structs.replace
     steps = tuple(replace(step, decision=replace(step.decision, raw="", tokens=())) for step in shown.steps)

@@ -39,6 +39,8 @@ class FleetWorkerOptions(msgspec.Struct, frozen=True, kw_only=True):
     spool: Path
     num_devices: int
     first_device: int = 0
+    is_beside: bool = False
+    """Whether the policy computes in a thread of its own."""
 
 
 class FleetWorker:
@@ -88,6 +90,7 @@ class FleetWorker:
                 swap_weights_at=config.collect.swap_weights_at,
                 batch_s=config.simulation.batch_s,
                 decision_s=config.simulation.decision_s,
+                is_beside=options.is_beside,
             ),
         )
         self._measured: dict[str, float] = {}

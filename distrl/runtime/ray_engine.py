@@ -13,7 +13,7 @@ import itertools
 import logging
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -190,7 +190,9 @@ class WorkerActor:
 
         torch.set_num_threads(1)
         self._config = config_of(tables)
-        self._options = FleetWorkerOptions(spool=spool_path(Path(run), options["name"]), **options)
+        self._options = FleetWorkerOptions(
+            spool=spool_path(Path(run), options["name"]), is_beside=self._config.policy.kind == "hf", **options
+        )
         self._life: asyncio.Future[None] | None = None
 
     async def run(self, learner: Handle) -> None:
@@ -223,6 +225,7 @@ def train_on_ray(
                 max_restarts=-1,
                 max_concurrency=1000,
                 num_cpus=0,
+                num_gpus=gpus_of(tables, "learner_gpus"),
                 scheduling_strategy=_on_node(ray.get_runtime_context().get_node_id()),
             )
             .remote(tables, place)
@@ -231,6 +234,12 @@ def train_on_ray(
         here = fleet.places_here(config.collect.num_devices, num_workers)
         Watch(learner, here, fleet.look_for_machines, listener, interrupted.is_set).until_the_end()
         return not interrupted.is_set()
+
+
+def gpus_of(tables: Mapping[str, Any], key: str) -> float:
+    """GPUs that an actor asks for: who asks for none is not even shown one."""
+    policy = tables["policy"]
+    return float(policy["hf"][key]) if policy["kind"] == "hf" else 0.0
 
 
 def _on_node(node: str) -> NodeAffinitySchedulingStrategy:
@@ -294,6 +303,12 @@ class Fleet:
             return None
         return (
             ray.remote(WorkerActor)
-            .options(max_restarts=0, max_concurrency=10, num_cpus=0, scheduling_strategy=_on_node(node))
+            .options(
+                max_restarts=0,
+                max_concurrency=10,
+                num_cpus=0,
+                num_gpus=gpus_of(self._tables, "worker_gpus"),
+                scheduling_strategy=_on_node(node),
+            )
             .remote(self._tables, self._run, options)
         )

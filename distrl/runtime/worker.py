@@ -13,6 +13,7 @@ import asyncio
 import logging
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager
 from functools import partial
 from random import Random
@@ -62,6 +63,9 @@ class WorkerOptions(msgspec.Struct, frozen=True, kw_only=True):
     decision_s: float = 0.0
     outage_pause_s: float = 10.0
     """How long a loop leaves the policy's server alone after an outage; longer after each."""
+    is_beside: bool = False
+    """Whether decisions are computed in a thread of their own. A large model takes seconds, in which a worker has to be
+    heard of and to deliver; a small one takes less than handing it over would."""
 
 
 class _Request(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,6 +89,8 @@ class Batcher:
         self._waiting: list[_Request] = []
         self._timer: asyncio.TimerHandle | None = None
         self._free_s = 0.0
+        self._beside = ThreadPoolExecutor(1) if options.is_beside else None
+        self._num_beside = 0
         self.num_batches = 0
         self.num_decisions = 0
 
@@ -97,7 +103,9 @@ class Batcher:
         loop = asyncio.get_running_loop()
         request = _Request(situation=situation, rng=rng, weights=weights, answer=loop.create_future())
         self._waiting.append(request)
-        if len(self._waiting) >= self._options.max_batch and loop.time() >= self._free_s:
+        if self._num_beside:
+            pass  # whoever comes while a batch is computed is in the next
+        elif len(self._waiting) >= self._options.max_batch and loop.time() >= self._free_s:
             self._answer()
         elif self._timer is None:
             self._timer = loop.call_at(max(loop.time() + self._options.max_wait_s, self._free_s), self._answer)
@@ -125,19 +133,35 @@ class Batcher:
             self._free_s = max(self._free_s, loop.time()) + cost_s
             if cost_s:
                 loop.call_at(self._free_s, self._answer_group, group, snapshots[version])
+            elif self._beside is not None:
+                self._num_beside += 1
+                done = loop.run_in_executor(self._beside, self._decide, group, snapshots[version])
+                done.add_done_callback(partial(self._answer_beside, group))
             else:
                 self._answer_group(group, snapshots[version])
-        if self._waiting:
+        if self._waiting and not self._num_beside:
             self._timer = loop.call_at(self._free_s, self._answer)
 
+    def _answer_beside(self, group: Sequence[_Request], done: "asyncio.Future[list[Decision]]") -> None:
+        """What was computed beside the event loop is there; those who came meanwhile are next."""
+        self._num_beside -= 1
+        self._tell(group, done.result)
+        if self._waiting and not self._num_beside:
+            self._answer()
+
     def _answer_group(self, group: Sequence[_Request], snapshot: Snapshot) -> None:
+        self._tell(group, lambda: self._decide(group, snapshot))
+
+    def _decide(self, group: Sequence[_Request], snapshot: Snapshot) -> list[Decision]:
         rngs = [r.rng for r in group if r.rng is not None] or None
         self.num_batches += 1
         self.num_decisions += len(group)
         assert not isinstance(self._policy, RemoteDecider)
+        return self._policy.decide([r.situation for r in group], rngs, snapshot)
+
+    def _tell(self, group: Sequence[_Request], decide: Callable[[], list[Decision]]) -> None:
         try:
-            decisions = self._policy.decide([r.situation for r in group], rngs, snapshot)
-            answers = list(zip(group, decisions, strict=True))
+            answers = list(zip(group, decide(), strict=True))
         except Exception as error:  # whoever waits must learn of it, or it waits for ever
             for request in group:
                 if not request.answer.done():

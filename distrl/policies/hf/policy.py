@@ -171,9 +171,13 @@ class HfPolicy:
         return Prepared(moments=moments, choices=choices)
 
     def _answer(self, step: Step) -> Choices:
-        decision = step.decision
+        decision, most = step.decision, self.options.max_new_tokens
         ids = decision.tokens or self.reader.answer_ids(self.prompt.write(decision.action, step.observation))
-        return np.array(ids[: self.options.max_new_tokens], np.int64)
+        if len(ids) > most:
+            raise UserError(
+                f"policy.hf.max_new_tokens: an answer of {len(ids)} tokens is to be learned, and {most} are allowed"
+            )
+        return np.array(ids, np.int64)
 
     def judge(self, moments: Sequence[Moment], choices: Choices) -> Judgement:
         """What the model says now about these moments and the answers given in them, with gradients.

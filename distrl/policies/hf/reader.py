@@ -155,7 +155,7 @@ class Reader:
             raise UserError(f"the chat template of this model cannot hold our prompt: {error}") from error
         if probe not in moment.text:
             raise UserError("the chat template of this model leaves out what it is asked: the instruction is not in it")
-        if moment.screens and not encoded.pixels:
+        if moment.screens and not set(encoded.ids.tolist()) & set(self._loaded.never_said):
             raise UserError("the chat template of this model leaves out pictures; set policy.hf.num_screens to 0")
 
 

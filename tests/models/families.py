@@ -34,6 +34,8 @@ from transformers import (
 )
 from transformers.models.got_ocr2.image_processing_pil_got_ocr2 import GotOcr2ImageProcessorPil
 
+from distrl.policies.prompts import PROMPT_NAMES, make_prompt
+
 TEXTS = (
     "You operate a phone. Task: open the clock and set an alarm for 7:30.",
     '{"action":"tap","x":0.5,"y":0.25} {"action":"swipe"} {"action":"type","text":"hello"}',
@@ -64,8 +66,9 @@ def _trained(special: tuple[str, ...]) -> str:
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
     alphabet = pre_tokenizers.ByteLevel.alphabet()
-    trainer = trainers.BpeTrainer(vocab_size=512, special_tokens=list(special), initial_alphabet=alphabet)
-    tokenizer.train_from_iterator(TEXTS, trainer)
+    trainer = trainers.BpeTrainer(vocab_size=1024, special_tokens=list(special), initial_alphabet=alphabet)
+    systems = [make_prompt(name).system for name in PROMPT_NAMES]  # said in every prompt, so it shall be few tokens
+    tokenizer.train_from_iterator((*TEXTS, *systems * 3), trainer)
     return tokenizer.to_str()
 
 

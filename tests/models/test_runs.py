@@ -1,0 +1,187 @@
+"""Whole runs with tiny models of every family: online updates, checkpoint, resume, export, and opening it elsewhere."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+import distrl
+from distrl.core.config import Config, config_of
+from distrl.core.errors import UserError
+from distrl.policies.hf.policy import HfPolicy
+from distrl.runtime.api import Engine, ready_training
+from distrl.runtime.export import export_run
+from distrl.runtime.trained import read_run
+
+from .asking import rngs, situations
+from .conftest import MakeModel
+from .families import FAMILIES
+
+pytestmark = pytest.mark.models
+
+
+def tables(model: Path, **more: dict[str, Any]) -> dict[str, Any]:
+    """A run of two devices whose episodes end after two steps or so, since phones take their time."""
+    is_text = "llama" in model.name
+    hf = {"model": str(model), "max_new_tokens": 4, "num_actions": 2}
+    hf |= {"num_screens": 0, "prompt": "numbered"} if is_text else {}
+    made: dict[str, Any] = {
+        "policy": {
+            "kind": "hf",
+            "start": "scratch",
+            "hf": hf | ({"num_screens": 0, "prompt": "numbered"} if is_text else {}),
+        },
+        "phone": {"latency": "emulator"},
+        "env": {"max_episode_s": 5.0},
+        "learner": {
+            "batch_trajectories": 2,
+            "new_steps_per_update": 2,
+            "warmup_trajectories": 1,
+            "publish_every_updates": 1,
+            "imitated_successes": 0,
+        },
+        "collect": {"num_devices": 2},
+        "train": {"num_trajectories": 4},
+        "eval": {"every_trajectories": 100, "episodes": 1, "has_sampled": False},
+    }
+    for table, values in more.items():
+        made[table] = made.get(table, {}) | values
+    return made
+
+
+def train(config: Config | dict[str, Any], run: Path) -> Any:
+    config = config if isinstance(config, Config) else config_of(config)
+    return ready_training(config, run, lambda progress: None, Engine("serial")).run()
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_family_makes_online_updates_on_a_fleet_and_goes_on_after_a_stop(
+    model_of: MakeModel, tmp_path: Path, family: str
+) -> None:
+    run = tmp_path / "run"
+    train(tables(model_of(family)), run)
+    first = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    assert len(first) >= 2
+    assert all(row["loss"] is not None and row["rho_mean"] > 0 for row in first)
+    before = load_file(run / "weights" / "adapter_model.safetensors")
+    assert any(tensor.any() for name, tensor in before.items() if "lora_B" in name)  # they start at zero
+
+    result = train(tables(model_of(family), train={"num_trajectories": 9}), run)
+    events = [json.loads(line)["event"] for line in (run / "events.jsonl").read_text().splitlines()]
+    assert "resumed" in events
+    assert result.policy.version > first[-1]["update"] / 2
+    after = load_file(run / "weights" / "adapter_model.safetensors")
+    assert any(not torch.equal(before[name], after[name]) for name in before)
+
+    policy = read_run(run).load_policy()
+    said = [p.decide(situations()[:2], rngs(2)) for p in (result.policy, policy)]
+    assert [d.tokens for d in said[0]] == [d.tokens for d in said[1]]
+
+
+def test_only_the_adapter_travels_and_its_bytes_are_told(model_of: MakeModel, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    train(tables(model_of("llama"), env={"max_episode_s": 30.0}), run)
+    rows = [json.loads(line) for line in (run / "fleet.jsonl").read_text().splitlines()]
+    adapter = (run / "weights" / "adapter_model.safetensors").stat().st_size
+    assert 0 < rows[-1]["published_bytes"] <= adapter
+    assert adapter < (model_of("llama") / "model.safetensors").stat().st_size
+
+
+def test_a_run_that_trains_all_weights_is_a_model_of_its_own(model_of: MakeModel, tmp_path: Path) -> None:
+    run, config = tmp_path / "run", tables(model_of("llama"))
+    config["policy"]["hf"]["adapter"] = "none"
+    trained = train(config, run).policy
+    opened = opened_elsewhere(
+        "model = transformers.AutoModelForCausalLM.from_pretrained(where)", run / "weights", trained
+    )
+    assert opened
+    export_run(read_run(run), "hf", tmp_path / "out")
+    with pytest.raises(UserError, match="--to hf"):
+        export_run(read_run(run), "peft", tmp_path / "adapter")
+
+
+OPENING = """
+import json, sys
+import torch, transformers
+transformers.logging.set_verbosity_error()
+where, base, ids, wanted = sys.argv[1], sys.argv[2], json.loads(sys.argv[3]), json.loads(sys.argv[4])
+{load}
+tokenizer = transformers.AutoTokenizer.from_pretrained({tokenizer})
+with torch.no_grad():
+    said = model.eval()(input_ids=torch.tensor([ids])).logits[0, -1].float()
+assert torch.allclose(said, torch.tensor(wanted), atol=1e-4), (said - torch.tensor(wanted)).abs().max()
+assert not any(name.partition(".")[0] == "distrl" for name in sys.modules)
+print("opened", len(tokenizer))
+"""
+
+
+def opened_elsewhere(load: str, where: Path, policy: HfPolicy, *, tokenizer: str = "where") -> bool:
+    """Whether a process that does not import distrl opens a directory and computes what our policy computes."""
+    ids = policy.reader.answer_ids("Task: open the clock")
+    with torch.no_grad():
+        wanted = policy.network(input_ids=torch.tensor([ids])).logits[0, -1].tolist()
+    code = OPENING.format(load=load, tokenizer=tokenizer)
+    base = str(Path(policy.options.model).resolve())
+    arguments = [sys.executable, "-c", code, str(where), base, json.dumps(ids), json.dumps(wanted)]
+    done = subprocess.run(arguments, capture_output=True, text=True, cwd="/", timeout=100)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.startswith("opened")
+
+
+AUTO = {True: "transformers.AutoModelForImageTextToText", False: "transformers.AutoModelForCausalLM"}
+
+
+@pytest.mark.parametrize("family", ["qwen2_5_vl", "llama"])
+def test_checkpoints_and_exports_open_without_us(model_of: MakeModel, tmp_path: Path, family: str) -> None:
+    run = tmp_path / "run"
+    trained = train(tables(model_of(family)), run).policy
+    auto = AUTO[family != "llama"]
+    adapted = f"import peft\nmodel = peft.PeftModel.from_pretrained({auto}.from_pretrained(base), where)"
+    newest = max((run / "checkpoints").glob("[0-9]*"))
+    assert opened_elsewhere(adapted, newest, trained, tokenizer="base")
+
+    export_run(read_run(run), "peft", tmp_path / "adapter")
+    assert opened_elsewhere(adapted, tmp_path / "adapter", trained, tokenizer="base")
+    export_run(read_run(run), "hf", tmp_path / "whole")
+    assert opened_elsewhere(f"model = {auto}.from_pretrained(where)", tmp_path / "whole", trained)
+
+    for name in ("adapter", "whole"):
+        policy = distrl.make_policy(tmp_path / name)
+        assert isinstance(policy, HfPolicy)
+        said = [p.decide(situations()[:1], None)[0].raw for p in (trained, policy)]
+        assert said[0] == said[1]
+        assert "distrl" in (tmp_path / name / "README.md").read_text()
+
+
+def test_the_command_line_exports_both_ways_and_refuses_others(model_of: MakeModel, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    train(tables(model_of("llama"), train={"num_trajectories": 2}), run)
+
+    def export(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "distrl", "export", "--run", str(run), *arguments]
+        return subprocess.run(command, capture_output=True, text=True, timeout=100)
+
+    done = export("--to", "peft", str(tmp_path / "adapter"))
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "adapter" / "adapter_config.json").exists()
+    assert export("--to", "onnx", "--out", str(tmp_path / "graph")).returncode == 2
+    assert not (tmp_path / "graph").exists()
+
+
+def test_a_bad_model_ends_the_command_with_2_before_anything_is_written(tmp_path: Path) -> None:
+    config = tmp_path / "run.toml"
+    config.write_text('[policy]\nkind = "hf"\n[policy.hf]\nmodel = "/no/such/model"\n')
+    for runtime in ("local", "serial"):
+        command = [sys.executable, "-m", "distrl", "train", "-c", str(config), "--runtime", runtime]
+        done = subprocess.run(
+            [*command, "--run-dir", str(tmp_path / "run")], capture_output=True, text=True, timeout=100
+        )
+        assert done.returncode == 2
+        assert "there is no directory /no/such/model" in done.stderr
+        assert "Traceback" not in done.stderr
+        assert not (tmp_path / "run").exists()
