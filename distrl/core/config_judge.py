@@ -43,10 +43,13 @@ class JudgeConfig(Section):
     breaker_failures: int = Field(default=5, ge=1, description="failures in a row after which it is left alone")
     breaker_pause_s: float = Field(default=30.0, gt=0, description="for how long it is left alone then")
     spend_limit: float | None = Field(
-        default=None, gt=0, description="what the calls of a process may cost; no limit if absent"
+        default=None, gt=0, description="what the calls of a run, or of a check, may cost; no limit if absent"
     )
     prompt_price: float = Field(default=0.0, ge=0, description="price of a million tokens of questions")
     completion_price: float = Field(default=0.0, ge=0, description="price of a million tokens of answers")
     journal: str = Field(default="", description="JSONL file for verdicts, read back as a cache; none if empty")
+    pending_mb: int = Field(
+        default=512, ge=1, description="megabytes of episodes that may wait for a verdict; asynchronous only"
+    )
     max_cached: int = Field(default=100_000, ge=0, description="verdicts that are remembered")
     script: Words = Field(default=("failure",), description="script: what it says, in turn and over again")

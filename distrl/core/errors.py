@@ -21,7 +21,11 @@ class DeviceError(DistrlError):
 
 
 class JudgeError(DistrlError):
-    """A judge could not give a verdict."""
+    """A judge could not give a verdict; `is_about_question` if it never will on this, whatever happens to the judge."""
+
+    def __init__(self, message: str, *, is_about_question: bool = False) -> None:
+        super().__init__(message)
+        self.is_about_question = is_about_question
 
 
 class UserError(ValueError):

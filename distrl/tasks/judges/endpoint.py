@@ -30,7 +30,8 @@ log = logging.getLogger(__name__)
 MAX_BODY_BYTES = 2**20
 MAX_SAID_CHARS = 300
 REFUSALS = {401: "the key is wrong or missing", 402: "there is no credit left", 403: "the key may not do this"}
-LASTING = (*REFUSALS, 404)
+LASTING = (0, *REFUSALS, 404)
+"""0 is an address that is none."""
 BUSY = (429, 503, 529)
 AGAIN = (408, 425, *BUSY)
 MAX_HOLD_S = 3600.0
@@ -41,7 +42,8 @@ class RefusedError(JudgeError):
     """The server will say the same again: a wrong key, no credit, a wrong address, a model that is not there."""
 
     def __init__(self, status: int, message: str) -> None:
-        super().__init__(message)
+        # What is wrong with one question only (400, 413) says nothing about the next one.
+        super().__init__(message, is_about_question=status not in LASTING)
         self.status = status
 
 
@@ -100,6 +102,7 @@ class Endpoint:
     ) -> None:
         self.url = _checked_url(url)
         self.limits = limits
+        self.num_calls = 0
         self._key = key
         self._patience = patience
         self._clock = clock
@@ -121,8 +124,7 @@ class Endpoint:
             try:
                 reply = await self._try(body, ends_s)
             except RefusedError as error:
-                # What is wrong with one question only (400) says nothing about the next one.
-                if error.status in LASTING and self.limits.breaker.failed(str(error), at_once=True):
+                if not error.is_about_question and self.limits.breaker.failed(str(error), at_once=True):
                     log.warning("the judge is left alone for a while: %s", error)
                 raise
             except _AgainError as error:
@@ -176,6 +178,7 @@ class Endpoint:
             raise _AgainError(self._without_key(f"{type(error).__name__}: {error}")) from error
 
     async def _call(self, body: Mapping[str, Any]) -> Reply:
+        self.num_calls += 1
         headers = {"Accept-Encoding": "identity"} | ({"Authorization": f"Bearer {self._key}"} if self._key else {})
         async with (
             # A client for each call: a kept connection would belong to one event loop, and an environment to any.
