@@ -5,9 +5,10 @@ import importlib.util
 from distrl.core.errors import UserError
 
 EXTRAS = {
-    "train": ("torch", "safetensors", "tensorboardX", "matplotlib", "zstandard", "ray"),
+    "train": ("torch", "safetensors", "tensorboardX", "matplotlib", "zstandard", "ray", "pyarrow"),
     "judge": ("httpx",),
     "endpoint": ("httpx",),
+    "ocr": ("httpx", "onnxruntime", "rapidocr", "xllamacpp"),
     "onnx": ("onnx", "onnxruntime"),
 }
 """The modules of each extra of pyproject.toml."""

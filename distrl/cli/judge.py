@@ -72,6 +72,38 @@ def check(
         output.note(f"the disagreements and their screens are in {page}")
 
 
+@app.command()
+def serve(
+    context: typer.Context,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port on 127.0.0.1; 0 takes a free one.")] = 8001,
+    threads: Annotated[int, typer.Option(min=1, help="Cores that the small language model may use.")] = 1,
+) -> None:
+    """Offer a judge that needs no account and no GPU: OCR and a small language model. It is weak; measure it."""
+    import socket
+
+    from distrl.cli.extras import require_extra
+    from distrl.core.errors import UserError
+
+    output = Output.of(context)
+    require_extra("ocr")
+    import uvicorn
+
+    from distrl.runtime.ocr_judge import MODELS, OcrJudge
+
+    try:
+        listener = socket.create_server(("127.0.0.1", port))
+    except OSError as error:
+        raise UserError(f"port {port} on 127.0.0.1 cannot be used: {error.strerror}; choose another --port") from error
+    output.note("loading the models")
+    judge = OcrJudge(num_threads=threads)
+    host, free = listener.getsockname()[:2]
+    output.write(f"http://{host}:{free}/v1")
+    output.note(f"set judge.url to it, judge.model to one of {', '.join(MODELS)}, and judge.key_variable to nothing")
+    uvicorn.Server(uvicorn.Config(judge.app(), log_level="warning", timeout_graceful_shutdown=2)).run(
+        sockets=[listener]
+    )
+
+
 def _settings(run: Path, config: Path | None, overrides: list[str], judge: str) -> "Config":
     """The configuration of the file that was given, or of the run."""
     from distrl.core.config import load_config

@@ -108,6 +108,8 @@ class TrainingDisplay:
     def show(self, progress: "Progress") -> None:
         """Where the run stands now: the listener of a training."""
         now_s = self._now()
+        if progress.kind == "collecting":  # an evaluation tells of the moment that it was asked for
+            self._tell_of_judging(progress)
         self._latest = progress
         self._share = share_done(progress, self._config)
         if progress.kind == "evaluated":
@@ -120,6 +122,16 @@ class TrainingDisplay:
         if self._live is None and now_s - self._line_s >= LINE_EVERY_S:
             self._line_s = now_s
             self._say(f"{self._label}: {self._counts()}")
+
+    def _tell_of_judging(self, progress: "Progress") -> None:
+        """What has changed since the last time: a pause, its end, an alert."""
+        paused, alert = (self._latest.judging_paused, self._latest.judging_alert) if self._latest else ("", "")
+        if progress.judging_paused and not paused:
+            self._say(f"judging is paused, and training goes on with what is judged: {progress.judging_paused}")
+        elif paused and not progress.judging_paused:
+            self._say("judging goes on")
+        if progress.judging_alert and progress.judging_alert != alert:
+            self._say(f"look at the judge: {progress.judging_alert}")
 
     def _say(self, text: str) -> None:
         if self._live is not None:
@@ -154,6 +166,8 @@ class TrainingDisplay:
             f"{progress.recent_success:.0%} solved lately",
             f"updates: {progress.updates:,}",
         ]
+        if progress.judging:
+            parts.append(progress.judging)
         if self._left_s is not None:
             parts.append(f"{self._share:.0%}, {in_words(self._left_s)} left")
         return ", ".join(parts)
@@ -178,4 +192,5 @@ class TrainingDisplay:
         if self._evaluated is not None and self._evaluated.report is not None:
             success += f", held out {self._evaluated.report.success:.0%}"
             success += f" (sampled {self._evaluated.sampled.success:.0%})" if self._evaluated.sampled else ""
-        return Group(row, Text(f"  {done}\n  {success}", style="dim"))
+        lines = [done, success, *([progress.judging] if progress.judging else [])]
+        return Group(row, Text("\n".join(f"  {line}" for line in lines), style="dim"))

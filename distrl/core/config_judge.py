@@ -26,6 +26,12 @@ class JudgeConfig(ServerConfig):
     samples: int = Field(default=3, ge=1, le=32, description="vote: answers of the one model, if `models` is empty")
     sample_temperature: float = Field(default=0.7, ge=0, le=2, description="vote: temperature of those answers")
     quorum: int = Field(default=0, ge=0, description="vote: how many have to agree; 0 is more than half")
+    spend_limit: float | None = Field(
+        default=None, gt=0, description="what the calls of a run, or of a check, may cost; no limit if absent"
+    )
     journal: str = Field(default="", description="JSONL file for verdicts, read back as a cache; none if empty")
+    pending_mb: int = Field(
+        default=512, ge=1, description="megabytes of episodes that may wait for a verdict; asynchronous only"
+    )
     max_cached: int = Field(default=100_000, ge=0, description="verdicts that are remembered")
     script: Words = Field(default=("failure",), description="script: what it says, in turn and over again")

@@ -88,6 +88,9 @@ class CollectConfig(Section):
     spool_mb: int = Field(
         default=512, ge=1, description="megabytes a worker keeps on disk while the learner is away; asynchronous only"
     )
+    kept_trajectories: int = Field(
+        default=128, ge=0, description="trajectories kept with their screens in trajectories/, spread over the run"
+    )
     has_fresh_tasks: bool = Field(
         default=True, description="new tasks of the training templates without end, not those of the list over and over"
     )

@@ -25,7 +25,11 @@ class SetupError(DeviceError):
 
 
 class JudgeError(DistrlError):
-    """A judge could not give a verdict."""
+    """A judge could not give a verdict; `is_about_question` if it never will on this, whatever happens to the judge."""
+
+    def __init__(self, message: str, *, is_about_question: bool = False) -> None:
+        super().__init__(message)
+        self.is_about_question = is_about_question
 
 
 class ServerError(DistrlError):
@@ -42,7 +46,7 @@ class RefusedError(ServerError):
     @property
     def is_lasting(self) -> bool:
         """Whether the next call would be refused too; what is wrong with one question says nothing about another."""
-        return self.status in (401, 402, 403, 404)
+        return self.status in (0, 401, 402, 403, 404)  # 0 is an address that is none
 
 
 class UserError(ValueError):

@@ -198,6 +198,10 @@ class Ruling(enum.StrEnum):
     UNKNOWN = "unknown"
 
 
+PENDING = "pending"
+"""The name of the judge of an episode that is still to be judged."""
+
+
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """A judge's answer. UNKNOWN is never trained as failure."""
 
@@ -205,6 +209,19 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     judge: str
     score: float = 0.0
     reason: str = ""
+    truths: tuple[bool, ...] = ()
+    """What ground truth says, where there is one, at each moment that is judged: judges are measured by it, and nobody
+    learns from it."""
+
+    @property
+    def truth(self) -> bool | None:
+        """What ground truth says at the last of these moments; None if nothing."""
+        return self.truths[-1] if self.truths else None
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether a judge is still to be asked."""
+        return self.judge == PENDING and self.ruling is Ruling.UNKNOWN
 
 
 # ---------------------------------------------------------------- what is recorded

@@ -14,14 +14,17 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
+from msgspec.structs import replace
+
 from distrl.core.clock import Clock, LoopClock
 from distrl.core.config import Config
 from distrl.core.errors import UserError
 from distrl.core.types import Trajectory
+from distrl.runtime.build_desk import open_desk
 from distrl.runtime.checkpoints import KEPT, kept_checkpoints
 from distrl.runtime.evaluator import evaluate_on_fleet
 from distrl.runtime.hub import Hub
-from distrl.runtime.journal import Entry, Journal
+from distrl.runtime.journal import Journal, entry_of
 from distrl.runtime.learner_loop import LearnerLoop
 from distrl.runtime.run_directory import RunDirectory
 from distrl.runtime.run_state import Listener, Progress, RunState
@@ -102,6 +105,7 @@ class AsyncTraining(RunState):
         for position, data in self.journal.after(self._resumed_at):
             self._recover(position, data)
         self._num_owed = self.learner.num_due
+        self.desk = open_desk(self.config, self._run, self.hub, self.journal, self.loop, clock=self._clock)
         return self.hub
 
     def _take_over(self, path: Path, *, epoch: int) -> None:
@@ -129,8 +133,7 @@ class AsyncTraining(RunState):
         except WireError as error:
             spool.refuse(parcel, str(error))
             return False
-        entry = Entry(id=t.id, worker=t.worker, versions=t.policy_versions, data=parcel.data)
-        self.journal.accept([entry], epoch=epoch)
+        self.journal.accept([entry_of(t, parcel.data)], epoch=epoch)
         spool.acknowledge(parcel.id)
         return True
 
@@ -148,6 +151,11 @@ class AsyncTraining(RunState):
 
     async def run(self) -> None:
         """Consumes what arrives, produces versions; ends with the trajectories, the time, or `drain`."""
+        async with contextlib.nullcontext() if self.desk is None else self.desk.working():
+            await self._train()
+            await self._finish()
+
+    async def _train(self) -> None:
         began_s, before_s = self._clock.now(), self._trained_s
         told_s = began_s
         # What was recovered is saved soon, or a learner that is killed again and again would recover more and more.
@@ -167,7 +175,6 @@ class AsyncTraining(RunState):
                 self.hub.forget_silent(SILENT_S)
                 self._log_fleet(now_s - told_s)
                 told_s = now_s
-        await self._finish()
 
     # ---- the student of the loop
 
@@ -306,6 +313,7 @@ class AsyncTraining(RunState):
             name=name,
             version=version,
             has_sampled=self.config.eval.has_sampled,
+            judge=None if self.desk is None else self.desk.judge_evaluated,
         )
         self._note_evaluation(reports, at)
 
@@ -326,12 +334,21 @@ class AsyncTraining(RunState):
             "published_bytes": self._published_bytes,
             **{f"num_{name}": count for name, count in {**self.hub.counters, **self.loop.counters}.items()},
             **self.hub.fleet_means(),
+            **({} if self.desk is None else self.desk.row()),
         }
         self.loop.waited_s = 0.0
         row["limit"] = limit_of(row)
         self._run.log("fleet", row)
         numbers = {f"fleet/{name}": value for name, value in row.items() if isinstance(value, int | float)}
         self._run.plot(numbers, step=self.learner.num_updates)
+        if self.desk is not None:  # also while nothing arrives: then people want to know why
+            self._listener(self._progress())
+
+    def _progress(self) -> Progress:
+        told = super()._progress()
+        desk = self.desk
+        words = {} if desk is None else {"judging": desk.words(), "judging_paused": desk.paused}
+        return told if desk is None else replace(told, **words, judging_alert=desk.alert)
 
     def _plain_state(self) -> dict[str, Any]:
         return super()._plain_state() | {"journal_position": self.loop.position}
@@ -355,6 +372,8 @@ def limit_of(row: dict[str, Any]) -> str:
     """What the run waits for most: `learner`, `device`, `inference` or `judge`, from measured waiting times."""
     if row["learner_idle_share"] < 0.1 and row.get("send_share", 0.0) > 0.05:
         return "learner"
+    if row.get("judge_pending", 0) > max(1, row.get("devices", 0)):
+        return "judge"
     shares = {name: row.get(f"{name}_share", 0.0) for name in ("device", "inference", "judge")}
     if row["learner_idle_share"] < 0.1 and max(shares.values()) < 0.5:
         return "learner"

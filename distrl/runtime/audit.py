@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 
 from distrl.core.errors import UserError
+from distrl.core.types import Outcome, Ruling, Trajectory
 from distrl.runtime.asynchronous import JOURNAL, SPOOLS
 from distrl.runtime.spool import look_into
 from distrl.runtime.wire import WireError, decode
@@ -30,6 +31,10 @@ class Audit(msgspec.Struct, frozen=True, kw_only=True):
     """Trajectories whose bytes are no longer kept: every checkpoint that is kept has learned from them."""
     waiting: int
     """Trajectories that wait in spools to be delivered."""
+    pending: int
+    """Trajectories in the journal that wait for their verdict."""
+    unjudged_rewards: int
+    """Trajectories that were rewarded for a success that no judge has seen."""
     lost: int
     """Acknowledged, but not in the journal, or not readable there."""
     duplicates: int
@@ -46,9 +51,8 @@ class Audit(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_sound(self) -> bool:
         """Whether every promise was kept."""
-        return not (self.lost or self.duplicates or self.unpublished_versions or self.orphans) and (
-            self.versions_monotone
-        )
+        broken = self.lost or self.duplicates or self.unpublished_versions or self.orphans or self.unjudged_rewards
+        return not broken and self.versions_monotone
 
 
 def audit_run(run: Path, more_spools: Sequence[Path] = ()) -> Audit:
@@ -60,20 +64,25 @@ def audit_run(run: Path, more_spools: Sequence[Path] = ()) -> Audit:
     if not path.is_file():
         raise UserError(f"{run} has no {JOURNAL}: it is not the directory of an asynchronous run")
     with _reading(path) as journal:
-        if not journal.execute("SELECT 1 FROM sqlite_master WHERE name = 'epochs'").fetchone():
+        if not _has(journal, "epochs"):
             raise UserError(f"{run} has only just begun: its journal is empty")
         stored: set[str] = set()
         versions_used: set[int] = set()
-        damaged = duplicates = let_go = 0
-        for name, versions, data in journal.execute("SELECT id, versions, data FROM trajectories ORDER BY seq"):
+        damaged = duplicates = let_go = unjudged = 0
+        query = "SELECT id, versions, data FROM {} ORDER BY seq"
+        tables = ["pending", "trajectories"] if _has(journal, "pending") else ["trajectories"]
+        for name, versions, data in itertools.chain.from_iterable(journal.execute(query.format(t)) for t in tables):
             duplicates += name in stored
             if data:
-                damaged += not _is_whole(data)
+                trajectory = _read(data)
+                damaged += trajectory is None
+                unjudged += trajectory is not None and not _is_judged(trajectory)
             else:
                 let_go += 1
             stored.add(name)
             versions_used |= {int(version) for version in versions.split()}
         noted = journal.execute("SELECT version, epoch FROM versions ORDER BY rowid").fetchall()
+        (pending,) = journal.execute("SELECT COUNT(*) FROM pending").fetchone() if len(tables) > 1 else (0,)
         (epochs,) = journal.execute("SELECT COUNT(*) FROM epochs").fetchone()
     acknowledged, waiting = _count([*(run / SPOOLS).glob("*.sqlite"), *_found_in(more_spools)])
     published = [version for version, _ in noted]
@@ -81,6 +90,8 @@ def audit_run(run: Path, more_spools: Sequence[Path] = ()) -> Audit:
         acknowledged=len(acknowledged),
         stored=len(stored) - damaged,
         let_go=let_go,
+        pending=pending,
+        unjudged_rewards=unjudged,
         waiting=waiting,
         lost=len(acknowledged - stored) + damaged,
         duplicates=duplicates,
@@ -92,12 +103,21 @@ def audit_run(run: Path, more_spools: Sequence[Path] = ()) -> Audit:
     )
 
 
-def _is_whole(data: bytes) -> bool:
+def _has(journal: sqlite3.Connection, table: str) -> bool:
+    return bool(journal.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (table,)).fetchone())
+
+
+def _read(data: bytes) -> Trajectory | None:
     try:
-        decode(data)
+        return decode(data)
     except WireError:
-        return False
-    return True
+        return None
+
+
+def _is_judged(trajectory: Trajectory) -> bool:
+    """Whether every reward of a success traces to a judge that said so."""
+    is_rewarded = trajectory.outcome is Outcome.SUCCEEDED or any("success" in step.rewards for step in trajectory.steps)
+    return not is_rewarded or (trajectory.verdict.ruling is Ruling.SUCCESS and bool(trajectory.verdict.judge))
 
 
 def _reading(path: Path) -> sqlite3.Connection:

@@ -23,7 +23,7 @@ from distrl.envs.phone_env import EnvOptions, PhoneEnvironment
 from distrl.envs.rewards import Rewards
 from distrl.policies.prompts import PROMPT_NAMES
 from distrl.runtime.build_devices import adb_maker
-from distrl.runtime.build_judge import make_judge
+from distrl.runtime.build_judge import make_environment_judge
 from distrl.tasks.book import load_tasks, seed_of, world_of
 from distrl.tasks.generate import SIZES
 
@@ -62,15 +62,16 @@ def make_pool(config: Config, count: int, *, first: int = 0, clock: Clock | None
     return Pool(makers, clock=clock, options=PoolOptions(probe_s=config.env.operation_deadline_s))
 
 
-def make_environment(config: Config, device: Device) -> PhoneEnvironment:
-    """An environment on a phone, with the judge of the configuration."""
+def make_environment(config: Config, device: Device, *, is_judged_beside: bool = False) -> PhoneEnvironment:
+    """An environment on a phone, with the judge of the configuration, or without one if a fleet's desk judges."""
     options = EnvOptions(
         judge=config.env.judge,
         max_episode_s=config.env.max_episode_s,
         operation_deadline_s=config.env.operation_deadline_s,
         rewards=Rewards(**config.rewards.model_dump()),
     )
-    return PhoneEnvironment(device, make_judge(config.judge, device), options)
+    judge = make_environment_judge(config.judge, device, is_beside=is_judged_beside)
+    return PhoneEnvironment(device, judge, options)
 
 
 def make_setup(task: Task, *, more_variations: tuple[str, ...] = ()) -> Setup:

@@ -9,12 +9,14 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+from distrl.core.calls.limits import Spending
 from distrl.core.clock import LoopClock
 from distrl.core.config import Config
 from distrl.core.config_judge import JudgeConfig
 from distrl.core.errors import UserError
 from distrl.core.interfaces import Device, GroundTruth, Judge
 from distrl.runtime.build_endpoint import make_endpoint
+from distrl.tasks.judges.later import LaterJudge
 from distrl.tasks.judges.rule import RuleJudge
 from distrl.tasks.judges.script import ScriptJudge
 from distrl.tasks.judges.vote import VoteJudge
@@ -32,6 +34,16 @@ def make_judge(config: JudgeConfig, device: Device) -> Judge:
     return RuleJudge(device)
 
 
+def is_judged_beside(config: JudgeConfig) -> bool:
+    """Whether a fleet's episodes are judged by the learner's desk instead of where they are played."""
+    return config.kind != "rule"
+
+
+def make_environment_judge(config: JudgeConfig, device: Device, *, is_beside: bool) -> Judge:
+    """Who judges on this device; nobody yet, where all that a fleet plays is judged beside it."""
+    return LaterJudge(device) if is_beside and is_judged_beside(config) else make_judge(config, device)
+
+
 def judged_by_rule(config: Config) -> Config:
     """The same, judged by ground truth: what a policy is measured by is not what it may have learned to deceive."""
     return config.model_copy(update={"judge": JudgeConfig()})
@@ -45,14 +57,14 @@ def _shared_judge(config: JudgeConfig) -> Judge:
 SharedJudge: TypeAlias = "VlmJudge | VoteJudge | ScriptJudge"
 
 
-def make_shared_judge(config: JudgeConfig) -> SharedJudge:
-    """A judge that needs no device."""
+def make_shared_judge(config: JudgeConfig, *, has_paid_before: bool = False) -> SharedJudge:
+    """A judge that needs no device; its limit may count what its journal says was spent before."""
     if config.kind == "script":
         return ScriptJudge(config.script)
     if config.kind == "rule":
         raise UserError("the rule judges phones, not what was recorded of them: choose vlm, vote or script")
     try:
-        voters = _make_voters(config)
+        voters = _make_voters(config, has_paid_before=has_paid_before)
     except ModuleNotFoundError as error:
         raise UserError(f'this needs {error.name}; install with: pip install "distrl[judge]"') from error
     return voters[0] if config.kind == "vlm" else VoteJudge(voters, quorum=config.quorum)
@@ -75,9 +87,11 @@ async def check_models(judge: SharedJudge) -> None:
         await voter.check()
 
 
-def spent_by(judge: SharedJudge) -> float:
-    """What a judge has cost so far; voters share a purse."""
-    return next((voter.spent for voter in _models_of(judge)), 0.0)
+def spending_of(judge: SharedJudge) -> Spending:
+    """How often a judge was called, and what it has cost so far; voters share a server and a purse."""
+    if isinstance(judge, ScriptJudge):
+        return Spending(calls=judge.num_calls)
+    return next((Spending(calls=voter.num_calls, cost=voter.spent) for voter in _models_of(judge)), Spending())
 
 
 def _models_of(judge: SharedJudge) -> "list[VlmJudge]":
@@ -89,13 +103,15 @@ def _models_of(judge: SharedJudge) -> "list[VlmJudge]":
     return [voter for voter in voters if isinstance(voter, VlmJudge)]
 
 
-def _make_voters(config: JudgeConfig) -> "list[VlmJudge]":
+def _make_voters(config: JudgeConfig, *, has_paid_before: bool) -> "list[VlmJudge]":
     """One judge, or those that vote; they share a server with its limits, and what is remembered."""
     from distrl.tasks.judges.records import Records
     from distrl.tasks.judges.vlm import VlmJudge
 
     endpoint = make_endpoint(config, table="judge")
     records = Records(Path(config.journal) if config.journal else None, max_remembered=config.max_cached)
+    if has_paid_before:
+        endpoint.limits.purse.spent = records.cost
     return [VlmJudge(endpoint, options, records, clock=LoopClock()) for options in _vlm_options(config)]
 
 

@@ -81,7 +81,7 @@ class FleetWorker:
             self.pool,
             policy,
             weights=self.follower.weights,
-            make_environment=lambda device: make_environment(config, device),
+            make_environment=lambda device: make_environment(config, device, is_judged_beside=True),
             make_setup=lambda task: make_setup(task, more_variations=config.phone.variations),
             send=self.courier.send,
             options=WorkerOptions(

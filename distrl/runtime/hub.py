@@ -17,7 +17,8 @@ import msgspec
 
 from distrl.core.clock import Clock
 from distrl.core.types import Trajectory
-from distrl.runtime.journal import Entry, Journal, Life
+from distrl.runtime.journal import Journal, Life, entry_of
+from distrl.runtime.members import Member, means_of
 from distrl.runtime.orders import Order, Orders
 from distrl.runtime.safe_file import CannotWriteError
 from distrl.runtime.wire import WireError, decode
@@ -78,25 +79,6 @@ class Arrival(msgspec.Struct, frozen=True, kw_only=True):
     time_s: float
 
 
-class Member(msgspec.Struct, kw_only=True):
-    """A worker as the hub knows it."""
-
-    ticket: str
-    place: str
-    num_devices: int
-    heard_s: float
-    stats: dict[str, float]
-    """Shares of its devices' time by what they waited for, and what else it measured."""
-    version: int = -1
-    """That of the weights which it says it has."""
-    seen: int = -1
-    """The newest version when it delivered last."""
-    num_missed: int = 0
-    """At how many newer versions it has delivered without taking any."""
-    num_asked: int = 0
-    """Calls for news; only the last one gets orders, since nobody waits for the answers to others."""
-
-
 class Hub:
     """The meeting point of one run in one life of its learner."""
 
@@ -127,6 +109,8 @@ class Hub:
         self._clock = clock
         self._max_waiting = max_waiting
         self._on_event = on_event
+        self.on_pending: Callable[[str], None] = lambda name: None
+        """Who is told of what waits for a verdict."""
         self._queue: deque[Arrival] = deque()
         self._num_refused = 0
         self._evaluated: deque[tuple[str, Trajectory]] = deque()
@@ -228,8 +212,8 @@ class Hub:
         """Write down everything that is new at once; a receipt for each."""
         read = [self._read(worker, data, is_for_training=True) for data in parcels]
         whole = [(t, data) for t, data in zip(read, parcels, strict=True) if isinstance(t, Trajectory)]
-        entries = [Entry(id=t.id, worker=t.worker, versions=t.policy_versions, data=data) for t, data in whole]
         try:
+            entries = [entry_of(trajectory, data) for trajectory, data in whole]
             positions = iter(self._journal.accept(entries, epoch=self.life.epoch))
         except CannotWriteError as error:
             self.counters["journal_failures"] += 1
@@ -255,8 +239,33 @@ class Hub:
             self.counters["duplicates"] += 1
             return Receipt(kind="duplicate")
         self.counters["accepted"] += 1
-        self._queue.append(Arrival(trajectory=trajectory, position=position, time_s=self._clock.now()))
+        if trajectory.verdict.is_pending:
+            self.on_pending(trajectory.id)
+        else:
+            self._queue.append(Arrival(trajectory=trajectory, position=position, time_s=self._clock.now()))
         return Receipt(kind="accepted")
+
+    # ---- for the desk that judges
+
+    async def settle(self, trajectory: Trajectory, data: bytes) -> None:
+        """Hand on what has its verdict now, once there is room in the queue; `CannotWriteError` if it cannot be kept.
+
+        It gets its place in the journal and in the queue in one go, since the learner sees places in their order.
+        """
+        await self.until(lambda: len(self._queue) < self._max_waiting or self.is_over)
+        position = self._journal.settle(trajectory.id, data)
+        if position is not None:
+            self._queue.append(Arrival(trajectory=trajectory, position=position, time_s=self._clock.now()))
+            await self.wake()
+
+    def pass_over(self) -> None:
+        """Nobody will see something that was delivered, so nobody may wait for it."""
+        self._num_refused += 1
+
+    async def until(self, is_true: Callable[[], bool]) -> None:
+        """Wait until something is true, as long as it takes."""
+        while not await self._wait(is_true, FULL_S):
+            continue
 
     # ---- for the learner
 
@@ -320,12 +329,7 @@ class Hub:
 
     def fleet_means(self) -> dict[str, float]:
         """What the workers measured, averaged over the devices of those who have measured it."""
-        names = {name for member in self.members.values() for name in member.stats}
-        return {name: round(self._mean(name), 4) for name in sorted(names)}
-
-    def _mean(self, name: str) -> float:
-        measured = [(m.stats[name], m.num_devices) for m in self.members.values() if name in m.stats]
-        return sum(value * count for value, count in measured) / max(1, sum(count for _, count in measured))
+        return means_of(self.members.values())
 
     def forget_silent(self, longest_s: float) -> None:
         """Workers that were not heard of for so long are no longer counted; they may come back."""

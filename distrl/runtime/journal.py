@@ -4,6 +4,9 @@ A trajectory is acknowledged after its row is committed, so what a worker was to
 are unique: what is sent again is recognised. An epoch is one life of the learner: a version is noted before it is
 published, so that a learner which comes back to an older checkpoint never gives a number a second time.
 
+What is still to be judged waits in a table of its own; it gets its place when it has its verdict, so that the learner
+sees it then and whoever is killed in between forgets nothing.
+
 The bytes of a trajectory are kept until every checkpoint that is kept has learned from it; id and versions stay.
 """
 
@@ -13,6 +16,7 @@ from pathlib import Path
 
 import msgspec
 
+from distrl.core.types import Trajectory
 from distrl.runtime.safe_file import SafeFile
 
 SCHEMA = """
@@ -23,6 +27,9 @@ CREATE TABLE IF NOT EXISTS versions (
     version INTEGER PRIMARY KEY, epoch INTEGER NOT NULL, digest TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS epochs (epoch INTEGER PRIMARY KEY AUTOINCREMENT, first_version INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS run (name TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS pending (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, worker TEXT NOT NULL, epoch INTEGER NOT NULL,
+    versions TEXT NOT NULL, data BLOB NOT NULL);
 """
 
 
@@ -33,6 +40,19 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     worker: str
     versions: tuple[int, ...]
     data: bytes
+    is_pending: bool = False
+    """Whether it waits for its verdict."""
+
+
+def entry_of(trajectory: Trajectory, data: bytes) -> Entry:
+    """What is written down of a trajectory."""
+    return Entry(
+        id=trajectory.id,
+        worker=trajectory.worker,
+        versions=trajectory.policy_versions,
+        data=data,
+        is_pending=trajectory.verdict.is_pending,
+    )
 
 
 class Life(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,18 +82,50 @@ class Journal:
             return Life(epoch=int(cursor.lastrowid or 0), first_version=first)
 
     def accept(self, entries: Sequence[Entry], *, epoch: int) -> list[int | None]:
-        """Keep what is new, all of it or nothing; the place of each, None if it was there. Returns when it is safe."""
+        """Keep what is new, all of it or nothing; the place of each, None if it was there. Returns when it is safe.
+
+        The place of what is pending is one among those that wait.
+        """
         with self._file.writing():
             return [self._insert(entry, epoch) for entry in entries]
 
     def _insert(self, entry: Entry, epoch: int) -> int | None:
         versions = " ".join(str(version) for version in sorted(set(entry.versions)))
+        table, other = ("pending", "trajectories") if entry.is_pending else ("trajectories", "pending")
         cursor = self._database.execute(
-            "INSERT INTO trajectories (id, worker, epoch, versions, data) VALUES (?, ?, ?, ?, ?)"
-            " ON CONFLICT (id) DO NOTHING",
+            f"INSERT INTO {table} (id, worker, epoch, versions, data) SELECT ?1, ?2, ?3, ?4, ?5"
+            f" WHERE NOT EXISTS (SELECT 1 FROM {other} WHERE id = ?1) ON CONFLICT (id) DO NOTHING",
             (entry.id, entry.worker, epoch, versions, entry.data),
         )
         return cursor.lastrowid if cursor.rowcount == 1 else None
+
+    # ---- what waits for a verdict
+
+    def pending(self) -> dict[str, int]:
+        """The ids of all that waits, the oldest first, each with the size of its bytes."""
+        return dict(self._file.rows("SELECT id, LENGTH(data) FROM pending ORDER BY seq"))
+
+    def pending_size(self, name: str) -> int:
+        """The size of what waits; 0 if it does not."""
+        rows = self._file.rows("SELECT LENGTH(data) FROM pending WHERE id = ?", name)
+        return int(rows[0][0]) if rows else 0
+
+    def read_pending(self, name: str) -> bytes:
+        """Its bytes; none if it does not wait."""
+        rows = self._file.rows("SELECT data FROM pending WHERE id = ?", name)
+        return bytes(rows[0][0]) if rows else b""
+
+    def settle(self, name: str, data: bytes) -> int | None:
+        """Give what waited its place, with these bytes; None if it has one already. Without bytes it is let go."""
+        with self._file.writing():
+            cursor = self._database.execute(
+                "INSERT INTO trajectories (id, worker, epoch, versions, data)"
+                " SELECT id, worker, epoch, versions, ?2 FROM pending WHERE id = ?1 ON CONFLICT (id) DO NOTHING",
+                (name, data),
+            )
+            place = cursor.lastrowid if cursor.rowcount == 1 else None
+            self._database.execute("DELETE FROM pending WHERE id = ?", (name,))
+            return place
 
     def note_version(self, version: int, digest: str, *, epoch: int) -> None:
         """Write down a version before anybody can act with it."""
@@ -134,7 +186,8 @@ class Journal:
         return [Life(epoch=epoch, first_version=first) for epoch, first in rows]
 
     def __contains__(self, name: str) -> bool:
-        return bool(self._file.rows("SELECT 1 FROM trajectories WHERE id = ?", name))
+        query = "SELECT 1 FROM trajectories WHERE id = ?1 UNION SELECT 1 FROM pending WHERE id = ?1"
+        return bool(self._file.rows(query, name))
 
     def close(self) -> None:
         """Release the file."""

@@ -9,7 +9,7 @@ import msgspec
 from distrl.core.config_judge import JudgeConfig
 from distrl.core.errors import UserError
 from distrl.core.types import Trajectory, Verdict
-from distrl.runtime.build_judge import check_models, make_shared_judge, spent_by
+from distrl.runtime.build_judge import check_models, make_shared_judge, spending_of
 from distrl.runtime.checkpoints import write_safely
 from distrl.runtime.judge_check import JudgeCheck, Labels, Tally, judge_again, read_labels, read_trajectories
 from distrl.runtime.judge_page import make_page
@@ -55,7 +55,7 @@ async def _judge_all(
         at_once=config.max_concurrent,
         on_judged=on_judged,
     )
-    return tally, skipped, 0.0 if judge is None else spent_by(judge)
+    return tally, skipped, 0.0 if judge is None else spending_of(judge).cost
 
 
 async def _recorded(trajectory: Trajectory) -> Verdict:

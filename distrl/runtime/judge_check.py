@@ -1,8 +1,8 @@
 """How far a judge can be trusted: recorded trajectories in, how often it agrees with what is known about them out.
 
-What is known is the verdict of the rule, which the journal of a run holds, or what people say in a CSV file. Every
-trajectory is judged once more from what was recorded of it. Shares are of all that were judged: accuracy,
-false_success, false_failure and unknown add up to 1.
+What is known is ground truth, where a run recorded it, or what people say in a CSV file. Every trajectory of the sample
+that a run keeps is judged once more, from what was recorded of it, and so is what its journal still has. Shares are of
+all that were judged: accuracy, false_success, false_failure and unknown add up to 1.
 """
 
 import asyncio
@@ -19,6 +19,7 @@ import msgspec
 from distrl.core.errors import JudgeError, UserError
 from distrl.core.types import Ruling, Trajectory, Verdict
 from distrl.runtime.asynchronous import JOURNAL
+from distrl.runtime.sample import DIRECTORY, read_sample, sampled_ids
 from distrl.runtime.wire import WireError, decode
 
 MAX_KEPT = 200
@@ -83,14 +84,33 @@ def read_labels(path: Path) -> dict[str, Ruling]:
 
 
 def count_trajectories(run: Path) -> int:
-    """How many trajectories the journal of a run still holds; `UserError` if it has none to be read."""
-    with _reading(run) as journal:
-        ((count,),) = journal.execute("SELECT COUNT(*) FROM trajectories WHERE length(data) > 0")
-        return int(count)
+    """How many trajectories of a run may be judged again, for a bar that says how far it is."""
+    names = sampled_ids(run)
+    if (run / JOURNAL).is_file():
+        with _reading(run) as journal:
+            names |= {name for (name,) in journal.execute("SELECT id FROM trajectories WHERE length(data) > 0")}
+    return len(names)
 
 
 def read_trajectories(run: Path) -> Iterator[Trajectory | None]:
-    """All trajectories of the journal of a run, None for each that is gone or damaged; one in memory at a time."""
+    """Everything that a run still has: the sample that it keeps, then what its journal has not let go of, each once.
+
+    None for each that is gone or damaged; one in memory at a time. `UserError` if there is neither.
+    """
+    if not (run / DIRECTORY).is_dir() and not (run / JOURNAL).is_file():
+        raise UserError(f"{run} has recorded nothing: neither {DIRECTORY}/ nor {JOURNAL} is there")
+    seen: set[str] = set()
+    for found in itertools.chain(read_sample(run), _read_journal(run)):
+        if found is None:
+            yield None
+        elif found.id not in seen:
+            seen.add(found.id)
+            yield found
+
+
+def _read_journal(run: Path) -> Iterator[Trajectory | None]:
+    if not (run / JOURNAL).is_file():
+        return
     with _reading(run) as journal:
         for (data,) in journal.execute("SELECT data FROM trajectories ORDER BY seq"):
             try:
@@ -103,8 +123,6 @@ def read_trajectories(run: Path) -> Iterator[Trajectory | None]:
 def _reading(run: Path) -> Iterator[sqlite3.Connection]:
     """The journal, which is not changed, also beside a run that goes on; `UserError` if it is none."""
     path = run / JOURNAL
-    if not path.is_file():
-        raise UserError(f"{run} has no {JOURNAL}: it is not the directory of an asynchronous run")
     try:
         with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=30.0)) as journal:
             yield journal
@@ -113,10 +131,12 @@ def _reading(run: Path) -> Iterator[sqlite3.Connection]:
 
 
 def known_about(trajectory: Trajectory, labels: Labels | None) -> Ruling | None:
-    """Success or failure, as the label says or, without labels, the rule; None if neither says anything."""
+    """Success or failure, as the label says or, without labels, ground truth; None if neither says anything."""
     if labels is not None:
         return labels.get(trajectory.id)
     verdict = trajectory.verdict
+    if verdict.truth is not None:
+        return Ruling.SUCCESS if verdict.truth else Ruling.FAILURE
     return verdict.ruling if verdict.judge == "rule" and verdict.ruling in _TRUTHS else None
 
 

@@ -108,9 +108,15 @@ class LearnerLoop:
 
     def is_too_old(self, trajectory: Trajectory) -> bool:
         """Whether the weights that made it are older than the bound allows, which is counted."""
-        lag = self._student.version - min(trajectory.policy_versions)
-        self.lags.append(lag)
-        if self._bound is None or lag <= self._bound or self.is_synchronous:
+        self.lags.append(self._lag(trajectory))
+        if not self.would_drop(trajectory):
             return False
         self.counters["dropped_stale"] += 1
         return True
+
+    def would_drop(self, trajectory: Trajectory) -> bool:
+        """The same, for those who ask whether it is worth a judge's time."""
+        return self._bound is not None and not self.is_synchronous and self._lag(trajectory) > self._bound
+
+    def _lag(self, trajectory: Trajectory) -> int:
+        return self._student.version - min(trajectory.policy_versions)

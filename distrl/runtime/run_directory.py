@@ -28,8 +28,8 @@ from distrl.core.config import Config, dump_toml
 from distrl.core.errors import UserError
 from distrl.runtime.checkpoints import write_safely
 
-_MAY_DIFFER = ("num_trajectories", "max_minutes")
-"""Keys that a resumed run may change: how long it goes on."""
+_MAY_DIFFER = ("num_trajectories", "max_minutes", "spend_limit")
+"""Keys that a resumed run may change: how long it goes on, and what its judge may cost."""
 _LOCK = ".lock"
 MAX_WAITING = 10_000
 """Lines of a file that wait for room on the disk; beyond it the oldest are given up."""

@@ -6,6 +6,7 @@ trajectories come to the learner is the business of its subclasses: in one threa
 
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from random import Random
 from typing import Any, Literal
 
@@ -25,6 +26,7 @@ from distrl.runtime.evaluation import Report, choose_episodes
 from distrl.runtime.learner import Learner, LearnerOptions
 from distrl.runtime.policies import AnyPolicy, load_start
 from distrl.runtime.run_directory import RunDirectory
+from distrl.runtime.sample import DIRECTORY, Sample
 from distrl.runtime.saved_weights import load_weight_files, weight_files, write_weights
 from distrl.runtime.successes import Example
 from distrl.runtime.tensors import pack_tensors, unpack_tensors
@@ -46,6 +48,12 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     wall_s: float
     report: Report | None = None
     sampled: Report | None = None
+    judging: str = ""
+    """How judging goes, in a line, where it happens beside collection."""
+    judging_paused: str = ""
+    """Why there are no verdicts at the moment."""
+    judging_alert: str = ""
+    """What is wrong with the verdicts there are."""
 
 
 Listener = Callable[[Progress], None]
@@ -101,6 +109,8 @@ class RunState:
             demonstrations=show_expert(config, self.policy),
             on_bad_batch=run.keep_bad_batch if run else lambda facts, tensors: "",
         )
+        kept = config.collect.kept_trajectories
+        self._sample = Sample(run.path / DIRECTORY, most=kept) if run is not None and kept else None
         self._listener = listener
         self._snapshots: deque[Snapshot] = deque([self.policy.snapshot()], maxlen=config.collect.lag_versions + 1)
         self._recent: deque[bool] = deque(maxlen=RECENT)
@@ -126,7 +136,18 @@ class RunState:
         """What every arrival is: counted, and given to the learner."""
         self._num_steps += len(trajectory.steps)
         self._recent.append(trajectory.outcome is Outcome.SUCCEEDED)
+        number = self.learner.num_received
         self.learner.receive(trajectory)
+        if self._sample is not None:
+            self._save_sample(partial(self._sample.offer, trajectory, number))
+
+    def _save_sample(self, save: Callable[[], None]) -> None:
+        """A sample that cannot be written is no reason to stop."""
+        try:
+            save()
+        except OSError as error:
+            assert self.run_directory is not None
+            self.run_directory.log("events", {"event": "sample not written", "reason": str(error)})
 
     # ---- what is written
 
@@ -182,6 +203,8 @@ class RunState:
         files |= {f"acting-{s.version}.safetensors": pack_tensors(s.parameters) for s in self._snapshots}
         save_checkpoint(self.run_directory.checkpoints, self.learner.num_received, files)
         write_weights(self.run_directory.weights, weights)
+        if self._sample is not None:
+            self._save_sample(self._sample.save)
 
     def _plain_state(self) -> dict[str, Any]:
         return {

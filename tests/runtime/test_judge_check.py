@@ -260,7 +260,7 @@ def test_bad_labels_are_named(run: Path, tmp_path: Path, text: str, hint: str) -
     assert hint in done.err
 
 
-def test_a_run_that_is_none_a_serial_one_and_a_torn_journal_are_named(run: Path, tmp_path: Path) -> None:
+def test_a_run_that_is_none_one_that_recorded_nothing_and_a_torn_journal_are_named(run: Path, tmp_path: Path) -> None:
     def says_of(path: Path) -> str:
         done = distrl("judge", "check", "--run", str(path), "--judge", "script")
         assert done.status == 2
@@ -270,6 +270,6 @@ def test_a_run_that_is_none_a_serial_one_and_a_torn_journal_are_named(run: Path,
     serial = tmp_path / "serial"
     serial.mkdir()
     (serial / "config.toml").write_text("")
-    assert f"has no {JOURNAL}" in says_of(serial)
+    assert "has recorded nothing" in says_of(serial)
     (serial / JOURNAL).write_bytes(b"what is this" * 100)
     assert "cannot be read" in says_of(serial)

@@ -85,6 +85,7 @@ class Endpoint:
         self.url = _checked_url(url, table)
         self.limits = limits
         self._table = table
+        self.num_calls = 0
         self._key = key
         self._patience = patience
         self._clock = clock
@@ -169,6 +170,7 @@ class Endpoint:
             raise _AgainError(self._without_key(f"{type(error).__name__}: {error}")) from error
 
     async def _chat(self, body: Mapping[str, Any]) -> Reply:
+        self.num_calls += 1
         data = await self._call(self.url, body)
         return read_reply(data, self.limits.purse) if data is not None else too_long(MAX_BODY_BYTES, self.limits.purse)
 

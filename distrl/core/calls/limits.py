@@ -145,6 +145,13 @@ class Prices(msgspec.Struct, frozen=True, kw_only=True):
         return (usage.prompt_tokens * self.prompt + usage.completion_tokens * self.completion) / 1e6
 
 
+class Spending(msgspec.Struct, frozen=True, kw_only=True):
+    """Calls to a judge so far, and what they cost."""
+
+    calls: int = 0
+    cost: float = 0.0
+
+
 class Purse:
     """Counts what calls cost, and refuses the next one when the limit is reached."""
 

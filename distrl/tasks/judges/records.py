@@ -44,6 +44,8 @@ class Records:
         self._path = path
         self._max = max_remembered
         self._known: OrderedDict[str, Record] = OrderedDict()
+        self.cost = 0.0
+        """What all verdicts of the file cost together, unknown ones too."""
         if path is not None:
             self._open(path)
 
@@ -54,6 +56,7 @@ class Records:
     def add(self, record: Record) -> None:
         """Remember a verdict and append it to the file; a file that cannot be written costs a line, not the verdict."""
         self._remember(record)
+        self.cost += record.cost
         if self._path is None:
             return
         try:
@@ -78,8 +81,10 @@ class Records:
                     file.write(b"\n")  # or the next line would become a part of the torn one
             for line in path.read_bytes().splitlines():
                 try:
-                    self._remember(_LINES.decode(line))
+                    record = _LINES.decode(line)
                 except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
                     continue
+                self._remember(record)
+                self.cost += max(0.0, record.cost)
         except OSError as error:
             raise UserError(f"judge.journal: {path} cannot be written: {error.strerror}") from error

@@ -20,10 +20,12 @@ class ScriptJudge:
         if not lines or any(line not in known for line in lines):
             raise UserError(f"judge.script: {list(lines)}; a list of {', '.join(known)} is wanted")
         self._lines = cycle(lines)
+        self.num_calls = 0
 
     async def judge(self, task: Task, steps: tuple[Step, ...], final: Observation) -> Verdict:
         """The next line."""
         line = next(self._lines)
+        self.num_calls += 1
         if line == OUTAGE:
             raise JudgeError("the script says that the judge does not answer")
         ruling = Ruling(line)

@@ -4,6 +4,7 @@ An episode in; a verdict out, read strictly, remembered by content and written d
 says unknown, is asked for again with another nonce, a few times; then it is unknown. An outage is a `JudgeError`.
 """
 
+import asyncio
 import re
 import time
 from collections.abc import Callable
@@ -77,10 +78,16 @@ class VlmJudge:
         """What all questions to this server have cost."""
         return self._endpoint.limits.purse.spent
 
+    @property
+    def num_calls(self) -> int:
+        """Calls to this server, those that failed included."""
+        return self._endpoint.num_calls
+
     async def judge(self, task: Task, steps: tuple[Step, ...], final: Observation) -> Verdict:
         """What the model says; unknown if it says nothing that can be read, `JudgeError` if it does not answer."""
         started_s = self._clock.now()
-        question = make_question(task, steps, final, self._options.view)
+        # Pictures are made beside the event loop: others wait on it, and not only for this judge.
+        question = await asyncio.to_thread(make_question, task, steps, final, self._options.view)
         key = self._key(question)
         known = self._records.find(key)
         if known is not None:
@@ -95,7 +102,8 @@ class VlmJudge:
             reading = await self._ask(question, tally)
         except ServerError as error:
             self._write(task, key, Ruling.UNKNOWN, str(error), tally, started_s)
-            raise JudgeError(str(error)) from error
+            is_about_question = isinstance(error, RefusedError) and not error.is_lasting
+            raise JudgeError(str(error), is_about_question=is_about_question) from error
         self._write(task, key, reading.ruling, reading.reason, tally, started_s)
         return self._verdict(reading.ruling, reading.reason)
 

@@ -37,7 +37,10 @@ class VoteJudge:
             else:
                 given.append(answer)
         if not given:
-            raise JudgeError(f"none of {len(self.judges)} judges answered: {errors[0]}")
+            raise JudgeError(
+                f"none of {len(self.judges)} judges answered: {errors[0]}",
+                is_about_question=all(error.is_about_question for error in errors),
+            )
         votes = Counter(verdict.ruling for verdict in given)
         tally = ", ".join(f"{votes[ruling]} {ruling.value}" for ruling in Ruling) + f", {len(errors)} silent"
         for ruling in (Ruling.SUCCESS, Ruling.FAILURE):

@@ -1,0 +1,35 @@
+"""The workers of a run as its hub knows them: what each says in, what the fleet is like on average out."""
+
+from collections.abc import Collection
+
+import msgspec
+
+
+class Member(msgspec.Struct, kw_only=True):
+    """A worker as the hub knows it."""
+
+    ticket: str
+    place: str
+    num_devices: int
+    heard_s: float
+    stats: dict[str, float]
+    """Shares of its devices' time by what they waited for, and what else it measured."""
+    version: int = -1
+    """That of the weights which it says it has."""
+    seen: int = -1
+    """The newest version when it delivered last."""
+    num_missed: int = 0
+    """At how many newer versions it has delivered without taking any."""
+    num_asked: int = 0
+    """Calls for news; only the last one gets orders, since nobody waits for the answers to others."""
+
+
+def means_of(members: Collection[Member]) -> dict[str, float]:
+    """What workers measured, averaged over the devices of those who have measured it."""
+    names = {name for member in members for name in member.stats}
+    return {name: round(_mean(name, members), 4) for name in sorted(names)}
+
+
+def _mean(name: str, members: Collection[Member]) -> float:
+    measured = [(m.stats[name], m.num_devices) for m in members if name in m.stats]
+    return sum(value * count for value, count in measured) / max(1, sum(count for _, count in measured))
