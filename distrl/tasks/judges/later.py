@@ -7,7 +7,7 @@ measure the judge.
 
 from distrl.core.interfaces import Device, GroundTruth
 from distrl.core.types import PENDING, Observation, Ruling, Step, Task, Verdict
-from distrl.tasks.book import is_solved
+from distrl.tasks.judges.rule import is_solved_on
 
 
 class LaterJudge:
@@ -22,5 +22,5 @@ class LaterJudge:
     async def judge(self, task: Task, steps: tuple[Step, ...], final: Observation) -> Verdict:
         """Unknown, for now."""
         if isinstance(self._device, GroundTruth) and task.has_ground_truth:
-            self._truths = (*self._truths, is_solved(task, self._device.inspect))
+            self._truths = (*self._truths, await is_solved_on(self._device, task))
         return Verdict(ruling=Ruling.UNKNOWN, judge=PENDING, reason="it is judged afterwards", truths=self._truths)

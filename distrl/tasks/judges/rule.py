@@ -19,22 +19,24 @@ class RuleJudge:
 
     async def judge(self, task: Task, steps: tuple[Step, ...], final: Observation) -> Verdict:
         """Success or failure; it always knows."""
-        solved = await self._is_solved(task)
+        solved = await is_solved_on(self._device, task)
         return Verdict(ruling=Ruling.SUCCESS if solved else Ruling.FAILURE, judge=self.name, score=float(solved))
 
-    async def _is_solved(self, task: Task) -> bool:
-        states: dict[str, Plain] = {}
 
-        def inspect(app: str) -> Plain:
-            if app not in states:
-                raise _MissingError(app)
-            return states[app]
+async def is_solved_on(device: GroundTruth, task: Task) -> bool:
+    """Whether the state of a device is what a task asks for."""
+    states: dict[str, Plain] = {}
 
-        while True:
-            try:
-                return is_solved(task, inspect)
-            except _MissingError as missing:
-                states[missing.app] = await self._device.inspect(missing.app)
+    def inspect(app: str) -> Plain:
+        if app not in states:
+            raise _MissingError(app)
+        return states[app]
+
+    while True:
+        try:
+            return is_solved(task, inspect)
+        except _MissingError as missing:
+            states[missing.app] = await device.inspect(missing.app)
 
 
 class _MissingError(Exception):
