@@ -47,7 +47,10 @@ class AlgorithmConfig(Section):
 class LearnerConfig(Section):
     """The optimiser and how much data an update gets."""
 
-    learning_rate: float = Field(default=5e-4, gt=0, le=1, description="step size of Adam")
+    learning_rate: float = Field(default=1.5e-3, gt=0, le=1, description="step size of Adam, at the start")
+    learning_rate_left: float = Field(
+        default=0.05, ge=0, le=1, description="what is left of the step size at the end of a run; it falls evenly"
+    )
     max_gradient_norm: float = Field(default=1.0, gt=0, description="longest gradient")
     batch_trajectories: int = Field(default=8, ge=1, le=4096, description="trajectories in an update")
     fresh_share: float = Field(default=0.0, ge=0, le=1, description="share of each batch taken from the newest ones")

@@ -87,6 +87,8 @@ class LearnerOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How the learner learns."""
 
     learning_rate: float = 3e-4
+    learning_rate_left: float = 1.0
+    """Share of the learning rate that is left at the end of a run; on the way there it falls evenly."""
     max_gradient_norm: float = 1.0
     batch_trajectories: int = 32
     fresh_share: float = 0.0
@@ -125,6 +127,8 @@ class Learner:
         self._kept: dict[str, Kept] = {}
         self._groups: dict[str, list[bool]] = {}
         self._successes = Successes(demonstrations)
+        self.share_done = 0.0
+        """How much of the run is over; whoever knows how long it is says so."""
         self.num_received = 0
         self.num_untrainable = 0
         self.num_updates = 0
@@ -228,6 +232,7 @@ class Learner:
 
     def update(self) -> dict[str, float]:
         """One optimiser step on sampled trajectories; returns metrics by name."""
+        learning_rate = self._set_learning_rate()
         ids, weights = self._sample()
         batch, evaluation = self.evaluate(ids, weights)
         loss, metrics = self.algorithm.loss(batch, evaluation)
@@ -250,7 +255,16 @@ class Learner:
                 self.policy.version += 1
         numbers = {"loss": loss.detach(), "gradient_norm": norm, "imitation_loss": own_loss.detach(), **metrics}
         told = {name: float(number) for name, number in numbers.items()}
-        return told | {"age_mean": sum(ages) / len(ages), "age_max": float(max(ages))}
+        more = {"learning_rate": learning_rate, "age_mean": sum(ages) / len(ages), "age_max": float(max(ages))}
+        return told | more
+
+    def _set_learning_rate(self) -> float:
+        """Large steps find, small ones settle: what the last batches say by chance counts less and less."""
+        left = 1.0 - (1.0 - self.options.learning_rate_left) * min(1.0, self.share_done)
+        learning_rate = self.options.learning_rate * left
+        for group in self.optimiser.param_groups:
+            group["lr"] = learning_rate
+        return learning_rate
 
     def _own_loss(self) -> Tensor:
         """Minus the log-probability of demonstrations and own successes; what is good once shall not be forgotten."""

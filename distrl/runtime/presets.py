@@ -46,6 +46,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             },
             "learner": {
                 "learning_rate": 1e-4,
+                "learning_rate_left": 1.0,
                 "max_gradient_norm": 0.01,
                 "batch_trajectories": 16,
                 "imitated_successes": 0,

@@ -132,8 +132,15 @@ class RunState:
         limit = self.config.train.max_minutes
         return limit is not None and self._trained_s >= 60 * limit
 
+    def _share_done(self) -> float:
+        """How much of the run is over, by trajectories or by time."""
+        train = self.config.train
+        by_time = self._trained_s / (60 * train.max_minutes) if train.max_minutes is not None else 0.0
+        return max(self.learner.num_received / train.num_trajectories, by_time)
+
     def _learn_from(self, trajectory: Trajectory) -> None:
         """What every arrival is: counted, and given to the learner."""
+        self.learner.share_done = self._share_done()
         self._num_steps += len(trajectory.steps)
         self._recent.append(trajectory.outcome is Outcome.SUCCEEDED)
         number = self.learner.num_received
@@ -238,6 +245,7 @@ class RunState:
             tensors = unpack_tensors(files[f"acting-{version}.safetensors"])
             self._snapshots.append(self.policy.snapshot_of(version, tensors))
         self._restore_plain(state)
+        self.learner.share_done = self._share_done()
         self._forget_what_comes_again(self.run_directory)
         self.run_directory.log("events", {"event": "resumed", "trajectories": self.learner.num_received})
         return True

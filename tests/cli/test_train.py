@@ -170,7 +170,7 @@ def test_a_run_with_another_configuration_is_refused_and_left_alone(uninterrupte
     before = contents(uninterrupted)
     done = distrl(*train(uninterrupted, "--set", "learner.learning_rate=0.5"))
     assert done.status == 2
-    assert "there: learner.learning_rate = 0.0005" in done.err
+    assert "there: learner.learning_rate = 0.0015" in done.err
     assert "now:   learner.learning_rate = 0.5" in done.err
     assert contents(uninterrupted) == before
 

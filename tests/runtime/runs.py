@@ -15,7 +15,12 @@ TINY: dict[str, dict[str, Any]] = {
     "tasks": {"suite": "system"},
     "policy": {"mode": "text", "start": "scratch"},
     "collect": {"num_devices": 4},
-    "learner": {"warmup_trajectories": 2, "batch_trajectories": 4, "new_steps_per_update": 12.0},
+    "learner": {
+        "warmup_trajectories": 2,
+        "batch_trajectories": 4,
+        "new_steps_per_update": 12.0,
+        "learning_rate_left": 1.0,
+    },
     "train": {"num_trajectories": 12},
     "eval": {"episodes": 3, "every_trajectories": 6},
 }

@@ -163,6 +163,18 @@ def test_an_update_makes_the_loss_smaller() -> None:
     assert losses[-1] < losses[0] - 1.0
 
 
+def test_the_learning_rate_falls_evenly_to_what_is_to_be_left_and_steps_with_it() -> None:
+    learner = filled(FakeAlgorithm(), learning_rate=1e-2, learning_rate_left=0.1)
+    moved, told = [], []
+    for learner.share_done in (0.0, 0.5, 1.0, 1.2):
+        learner.optimiser.state.clear()  # Adam's first step is as long as its rate, whatever the gradient
+        before = weights_of(learner)
+        told.append(learner.update()["learning_rate"])
+        moved.append(max(float((a - b).abs().max()) for a, b in zip(before, weights_of(learner), strict=True)))
+    assert told == pytest.approx([0.01, 0.0055, 0.001, 0.001])
+    assert moved == pytest.approx(told, rel=1e-2)
+
+
 def test_gradients_are_cut_to_their_longest_length_and_told_as_they_were() -> None:
     algorithm = FakeAlgorithm()
     algorithm.factor = 100.0

@@ -61,7 +61,7 @@ def test_another_configuration_is_refused_with_the_difference(tmp_path: Path) ->
         "  now:   algorithm.options = { gamma = 0.9 }",
         "  now:   learner.learning_rate = 0.01",
         "  there: algorithm.options = {}",
-        "  there: learner.learning_rate = 0.0005",
+        "  there: learner.learning_rate = 0.0015",
     ]
     assert load_config(tmp_path / "run" / "config.toml") == fleet.settings()
 

@@ -57,6 +57,21 @@ def straight(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     yield path
 
 
+def test_steps_become_smaller_towards_the_end_of_a_run_by_its_trajectories(straight: Path) -> None:
+    rows, total = metrics_of(straight), settings(1, **USUAL).train.num_trajectories
+    expected = [1.5e-3 * (1 - 0.95 * (row["trajectories"] - 1) / total) for row in rows]
+    assert [row["learning_rate"] for row in rows] == pytest.approx(expected)
+    assert rows[-1]["learning_rate"] < rows[0]["learning_rate"]
+
+
+def test_or_by_its_time_if_that_ends_it_sooner() -> None:
+    training = Training(settings(1, train={"num_trajectories": 1000, "max_minutes": 2.0}))
+    training._trained_s, training.learner.num_received = 30.0, 100
+    assert training._share_done() == 0.25
+    training.learner.num_received = 700
+    assert training._share_done() == 0.7
+
+
 # ---- the same again
 
 
@@ -69,10 +84,12 @@ def test_the_same_seed_gives_the_same_run_bit_for_bit_and_another_seed_another(s
     assert evaluations_of(straight) == evaluations_of(tmp_path / "same")
 
 
-def test_a_run_that_was_stopped_after_a_segment_goes_on(straight: Path, tmp_path: Path) -> None:
-    for total in (8, 16):
-        train(settings(1, **USUAL, train={"num_trajectories": total}), tmp_path / "run")
-    assert_same_run(tmp_path / "run", straight)
+def test_a_run_that_is_made_longer_goes_on_as_if_it_had_been_as_long_from_the_start(tmp_path: Path) -> None:
+    steady = USUAL | {"learner": {"demonstrations": 1, "learning_rate_left": 1.0}}  # steps do not tell the length
+    for path, totals in ((tmp_path / "straight", (16,)), (tmp_path / "run", (8, 16))):
+        for total in totals:
+            train(settings(1, **steady, train={"num_trajectories": total}), path)
+    assert_same_run(tmp_path / "run", tmp_path / "straight")
     (event,) = RunDirectory(tmp_path / "run").read("events")
     assert (event["event"], event["trajectories"]) == ("resumed", 8)
 
