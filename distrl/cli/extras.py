@@ -8,6 +8,7 @@ EXTRAS = {
     "train": ("torch", "safetensors", "tensorboardX", "matplotlib", "zstandard", "ray"),
     "judge": ("httpx",),
     "onnx": ("onnx", "onnxruntime"),
+    "android-env": ("android_env", "grpc", "immutabledict"),
 }
 """The modules of each extra of pyproject.toml."""
 
