@@ -10,6 +10,7 @@ EXTRAS = {
     "endpoint": ("httpx",),
     "ocr": ("httpx", "onnxruntime", "rapidocr", "xllamacpp"),
     "onnx": ("onnx", "onnxruntime"),
+    "android-env": ("android_env", "grpc", "immutabledict"),
 }
 """The modules of each extra of pyproject.toml."""
 

@@ -39,9 +39,14 @@ def phone(
     adb: Annotated[
         int | None, typer.Option(min=0, max=65535, help="Serve the phone to adb too, on this port; 0 takes a free one.")
     ] = None,
+    grpc: Annotated[
+        int | None,
+        typer.Option(min=0, max=65535, help="Serve the emulator's gRPC control too, for android_env; 0: a free port."),
+    ] = None,
     page: Annotated[bool, typer.Option("--page/--no-page", help="Serve the page; without it, only adb.")] = True,
 ) -> None:
     """Play with the phone in a web browser, serve it to adb, or film the expert."""
+    from distrl.cli.extras import require_extra
     from distrl.core.errors import UserError
     from distrl.devices.sim.apps import load_app
     from distrl.devices.sim.variations import check_names
@@ -56,6 +61,10 @@ def phone(
         raise UserError("a task comes with its own phone: leave out --task or --seed")
     if record and not found:
         raise UserError("--record films the expert doing a task: add --task, for example --task general-train-0000")
+    if grpc is not None:
+        require_extra("android-env")
+        if adb is None:
+            raise UserError("--grpc is for whoever comes through adb: add --adb PORT")
     if not page and adb is None:
         raise UserError("--no-page leaves nothing to serve: add --adb PORT")
     size = scale or (PAGE_SCALE if adb is None else ADB_SCALE)
@@ -64,9 +73,10 @@ def phone(
     if record:
         _film(output, play, record)
         return
-    from distrl.cli.phone_server import serve
+    from distrl.cli.phone_server import Ports, serve
 
-    serve(play, page_port=port if page else None, adb_port=adb, opens_browser=browser, output=output)
+    ports = Ports(page=port if page else None, adb=adb, grpc=grpc)
+    serve(play, ports, opens_browser=browser, output=output)
 
 
 def demo(

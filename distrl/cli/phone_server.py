@@ -11,6 +11,7 @@ import threading
 import webbrowser
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 import uvicorn
@@ -110,10 +111,18 @@ async def _read(request: Request) -> bytes | None:
     return body
 
 
-def serve(play: Play, *, page_port: int | None, adb_port: int | None, opens_browser: bool, output: Output) -> None:
+class Ports(NamedTuple):
+    """What is served, and where; None is not, 0 takes a free one."""
+
+    page: int | None = None
+    adb: int | None = None
+    grpc: int | None = None
+
+
+def serve(play: Play, ports: Ports, *, opens_browser: bool, output: Output) -> None:
     """Serve until interrupted: the page, adb, or both. The addresses are printed, the page's opened if wanted."""
-    page = None if page_port is None else _listen(page_port, "--port")
-    adb = None if adb_port is None else _listen(adb_port, "--adb")
+    page = None if ports.page is None else _listen(ports.page, "--port")
+    adb = None if ports.adb is None else _listen(ports.adb, "--adb")
     if page is not None:
         address = f"http://127.0.0.1:{page.getsockname()[1]}"
         output.write(address)
@@ -130,7 +139,11 @@ def serve(play: Play, *, page_port: int | None, adb_port: int | None, opens_brow
         if adb is not None:
             await adbd.start(listener=adb)
         try:
-            yield
+            if ports.grpc is None:
+                yield
+            else:
+                async with _grpc(play, ports.grpc, output):
+                    yield
         finally:
             await adbd.close()
 
@@ -140,6 +153,18 @@ def serve(play: Play, *, page_port: int | None, adb_port: int | None, opens_brow
         return
     server = PhoneServer(play, page.getsockname()[1], serving_adb)
     uvicorn.Server(uvicorn.Config(server.app(), log_level="warning", timeout_graceful_shutdown=2)).run(sockets=[page])
+
+
+@contextlib.asynccontextmanager
+async def _grpc(play: Play, port: int, output: Output) -> AsyncIterator[None]:
+    from distrl.devices.sim.emulator_control import EmulatorControl
+
+    control = EmulatorControl(play.phone, perform=play.perform)
+    output.write(f"grpc 127.0.0.1:{await control.start(port)}")
+    try:
+        yield
+    finally:
+        await control.close()
 
 
 async def _forever(serving: contextlib.AbstractAsyncContextManager[None]) -> None:

@@ -18,6 +18,10 @@ def am(android: Android, arguments: list[str], stdin: bytes) -> Result:
         return Result()
     if kind == "broadcast":
         return broadcast(android, rest)
+    if kind == "stack" and rest == ["list"]:
+        package, name = android.component()
+        component = f"{package}/{package}{name}"
+        return say(f"  taskId=12: {component} visible=true topActivity=ComponentInfo{{{component}}}\n")
     return complain(f"Unknown command: {kind}\n", status=255)
 
 

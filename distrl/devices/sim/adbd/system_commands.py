@@ -123,6 +123,8 @@ def dumpsys(android: Android, arguments: list[str], stdin: bytes) -> Result:
             "ACTIVITY MANAGER ACTIVITIES (dumpsys activity activities)\n"
             f"  topResumedActivity={record}\n  mResumedActivity: {record}\n  ResumedActivity: {record}\n"
         )
+    if service == "input":
+        return say(f"INPUT MANAGER (dumpsys input)\n      SurfaceOrientation: {android.rotation}\n")
     if service == "display":
         width, height = android.size
         frame = f"Rect(0, 0 - {width}, {height})"
@@ -166,6 +168,13 @@ def _battery(android: Android, arguments: list[str]) -> Result:
     )
 
 
+def service_(android: Android, arguments: list[str], stdin: bytes) -> Result:
+    """`service check NAME`: everything that starts with Android has started."""
+    if arguments[:1] == ["check"] and len(arguments) == 2:
+        return say(f"Service {arguments[1]}: {'found' if android.is_booted else 'not found'}\n")
+    return complain("Usage: service [check]\n", status=10)
+
+
 def svc(android: Android, arguments: list[str], stdin: bytes) -> Result:
     """`svc power stayon true|false|usb`: kept as the setting that it is."""
     if arguments[:2] == ["power", "stayon"] and len(arguments) == 3:
@@ -198,6 +207,7 @@ SYSTEM_COMMANDS = {
     "settings": settings,
     "dumpsys": dumpsys,
     "svc": svc,
+    "service": service_,
     "logcat": logcat,
     "whoami": whoami,
     "id": identify,
