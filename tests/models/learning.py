@@ -32,7 +32,7 @@ def make_learner(policy: Any, trajectories: list[Trajectory]) -> Learner:
     learner = Learner(
         policy,
         make_algorithm("a_ride", {}),
-        PrioritisedReplay(capacity_steps=1000, rng=derive_random(0, "replay")),
+        PrioritisedReplay(capacity_steps=1000, alpha=0.5, freshness_tau_versions=10.0, rng=derive_random(0, "replay")),
         Curriculum([t.task for t in trajectories], derive_random(0, "curriculum")),
         LearnerOptions(batch_trajectories=3, imitated_successes=1, imitation_weight=0.5),
     )
