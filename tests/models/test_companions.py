@@ -1,0 +1,40 @@
+"""Several learner processes make the same update as one, and have the same weights after it."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from distrl.core.config import config_of
+from distrl.core.errors import UserError
+from distrl.runtime.api import Engine, ready_training
+
+from .conftest import MakeModel
+
+pytestmark = pytest.mark.models
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(400)
+def test_two_processes_make_the_update_of_one_with_the_whole_batch(model_of: MakeModel) -> None:
+    command = [sys.executable, "-m", "models.two_learners", str(model_of("llama"))]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=390, cwd=Path(__file__).parents[1])
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout.splitlines()[-1])
+    for alone, together in found["told"]:
+        assert alone["loss"] == pytest.approx(together["loss"], abs=1e-4)
+        assert alone["gradient_norm"] == pytest.approx(together["gradient_norm"], rel=1e-3)
+        assert alone["imitation_loss"] == pytest.approx(together["imitation_loss"], rel=1e-4)
+    # Adam divides by the size of gradients: where one is nearly zero, rounding decides its sign.
+    assert found["moved"] > 0
+    assert found["apart"] < 0.01 * found["moved"]
+    assert found["is_found_out"]
+
+
+def test_a_run_in_one_thread_has_no_companions(model_of: MakeModel) -> None:
+    hf = {"model": str(model_of("llama")), "num_screens": 0, "prompt": "numbered"}
+    config = config_of({"policy": {"kind": "hf", "hf": hf}, "learner": {"num_workers": 2}})
+    with pytest.raises(UserError, match=r"learner\.num_workers"):
+        ready_training(config, None, lambda progress: None, Engine("serial"))
