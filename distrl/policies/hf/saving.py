@@ -8,20 +8,24 @@ import copy
 import json
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
 
+from distrl.core.config_autoui import AutoUIConfig
 from distrl.core.config_model import HfConfig
 from distrl.core.errors import UserError
 from distrl.policies.hf.loading import load_light
 from distrl.policies.hf.policy import HEADS, HfPolicy
 from distrl.policies.hf.processor import tokenizer_of
 
+if TYPE_CHECKING:
+    from distrl.policies.autoui.policy import AutoUIPolicy
+
 ADAPTER, WHOLE, VALUES, ABOUT = "adapter_model.safetensors", "model.safetensors", "heads.safetensors", "distrl.json"
 
 
-def tensor_files(policy: HfPolicy) -> dict[str, dict[str, Tensor]]:
+def tensor_files(policy: "HfPolicy | AutoUIPolicy") -> dict[str, dict[str, Tensor]]:
     """All that was trained, by file."""
     tensors = policy.tensors()
     heads = {name: tensor for name, tensor in tensors.items() if name.startswith(HEADS)}
@@ -29,7 +33,7 @@ def tensor_files(policy: HfPolicy) -> dict[str, dict[str, Tensor]]:
     return {WHOLE if policy.adapter is None else ADAPTER: acting, VALUES: heads}
 
 
-def text_files(policy: HfPolicy) -> dict[str, bytes]:
+def text_files(policy: "HfPolicy | AutoUIPolicy") -> dict[str, bytes]:
     """All that has to lie beside the tensors for others to open them."""
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name)
@@ -44,7 +48,7 @@ def text_files(policy: HfPolicy) -> dict[str, bytes]:
         return {path.name: path.read_bytes() for path in sorted(directory.iterdir()) if path.is_file()}
 
 
-def base_of(options: HfConfig) -> str:
+def base_of(options: HfConfig | AutoUIConfig) -> str:
     """Where the model itself is, as found from any directory."""
     path = Path(options.model)
     return str(path.resolve()) if path.exists() else options.model

@@ -19,6 +19,7 @@ from unittest.mock import patch
 import pytest
 import torch
 
+from distrl.core.calls.endpoint import Patience
 from distrl.core.config_model import HfConfig
 from distrl.core.errors import ServerError
 from distrl.core.types import Decision, Outcome, Ruling, Step, Trajectory, Verdict
@@ -26,15 +27,17 @@ from distrl.policies.endpoint import Adapters, Served
 from distrl.policies.endpoint.adapters import digest_of
 from distrl.policies.hf.policy import HfPolicy
 
-from ..hf import families
+from ...models import families
 from .asking import SITUATION, make_endpoint, make_policy
 
 pytestmark = [
     pytest.mark.vllm,
-    pytest.mark.timeout(900),
+    pytest.mark.timeout(1800),
     pytest.mark.skipif("DISTRL_VLLM_PYTHON" not in os.environ, reason="opt-in: make vllm-test"),
 ]
 START_S = 600.0
+PATIENT = Patience(deadline_s=600.0, attempt_s=300.0, max_tries=2)
+"""Its first answer takes long: it compiles then."""
 
 
 @pytest.fixture(scope="module")
@@ -126,7 +129,7 @@ def test_pictures_log_probabilities_and_adapters_that_are_swapped(url: str, mode
     never_said = {str(i): -100 for i in policies[1].loaded.never_said}
 
     async def run() -> None:
-        endpoint = make_endpoint(url)
+        endpoint = make_endpoint(url, patience=PATIENT)
         remote = make_policy(
             url,
             endpoint=endpoint,
