@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 import torch
@@ -133,6 +134,15 @@ def test_the_screen_is_let_in_by_the_gate_and_two_frames_go_to_the_critics(polic
     assert not np.array_equal(second.screens[FEATURES:], first.screens[FEATURES:])
     seen, _ = policy._look([first.ids, first.ids], [first.screens[FEATURES:], second.screens[FEATURES:]])
     assert not torch.allclose(seen.last_hidden_state[0], seen.last_hidden_state[1])
+
+
+def test_a_long_past_is_cut_off_at_its_beginning_and_never_the_goal(models: dict[str, str]) -> None:
+    policy = AutoUIPolicy(AutoUIConfig(**models, num_actions=64))
+    situation = situations()[1]
+    long = msgspec.structs.replace(situation, steps=situation.steps * 64)
+    ids = policy.reader.ids(long)
+    assert len(ids) == 512
+    assert situation.task.instruction in policy.loaded.tokenizer.decode(ids)
 
 
 def test_what_is_frozen_stays_and_everything_else_learns(policy: AutoUIPolicy) -> None:

@@ -35,6 +35,8 @@ class Reader:
 
     def __init__(self, loaded: Loaded, prompt: Prompt, *, device: torch.device) -> None:
         self._loaded = loaded
+        for tokenizer in (loaded.tokenizer, loaded.text_tokenizer):
+            tokenizer.truncation_side = "left"  # the goal stands at the end of a question, and is what matters
         self._prompt = prompt
         self._device = device
         self._seen: OrderedDict[bytes, Floats] = OrderedDict()
