@@ -29,6 +29,9 @@ class PolicyConfig(Section):
         "safetensors file (for kind hf the directory that `distrl imitate` wrote)",
     )
     hf: HfConfig = Field(default=HfConfig(), description="the model, if kind is hf")
+    acts_through: Literal["itself", "endpoint"] = Field(
+        default="itself", description="kind hf: who acts in training, the workers or the server of [policy.endpoint]"
+    )
     autoui: AutoUIConfig = Field(default=AutoUIConfig(), description="the models, if kind is autoui")
     endpoint: EndpointConfig = Field(
         default=EndpointConfig(), description="`endpoint`: the server, and how it is asked"
