@@ -80,6 +80,7 @@ class EnvConfig(Section):
     max_episode_s: float | None = Field(
         default=None, gt=0, description="longest episode in seconds; no limit if absent"
     )
+    max_steps: int | None = Field(default=None, ge=1, description="longest episode in steps; the task's own if absent")
     operation_deadline_s: float = Field(default=120.0, gt=0, description="longest single operation of a device")
     keep_last_actions: int = Field(default=4, ge=0, description="number of past actions shown to the policy")
 

@@ -13,7 +13,7 @@ class HfConfig(Section):
     model: str = Field(default="", description="its directory, or its name on the Hugging Face hub")
     revision: str = Field(default="", description="branch, tag or commit on the hub; the newest if empty")
     trust_remote_code: bool = Field(default=False, description="run Python code that comes with the model")
-    prompt: str = Field(default="json", min_length=1, description="how it is asked and answers, see docs/models.md")
+    prompt: str = Field(default="json", min_length=1, description="how it is asked and answers, see docs/actions.md")
     num_screens: int = Field(default=1, ge=0, le=16, description="last screens it is shown; 0 for a text model")
     num_actions: int = Field(default=4, ge=0, le=64, description="last actions it is told")
     max_new_tokens: int = Field(default=48, ge=1, le=1024, description="longest answer")

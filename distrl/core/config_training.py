@@ -59,6 +59,12 @@ class LearnerConfig(Section):
     batch_trajectories: int = Field(default=8, ge=1, le=4096, description="trajectories in an update")
     fresh_share: float = Field(default=0.0, ge=0, le=1, description="share of each batch taken from the newest ones")
     new_steps_per_update: float = Field(default=24.0, gt=0, description="steps that arrive for an update, at least")
+    num_workers: int = Field(
+        default=1,
+        ge=1,
+        le=64,
+        description="processes that share each update, a GPU each; asynchronous only",
+    )
     warmup_trajectories: int = Field(default=128, ge=1, description="trajectories collected before the first update")
     publish_every_updates: int = Field(default=2, ge=1, description="updates from one published version to the next")
     imitated_successes: int = Field(

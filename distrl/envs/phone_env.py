@@ -27,6 +27,8 @@ class EnvOptions(msgspec.Struct, frozen=True, kw_only=True):
     judge: Literal["each_step", "at_finish"] = "each_step"
     rewards: Rewards = Rewards()
     max_episode_s: float | None = None
+    max_steps: int | None = None
+    """Fewer than the task allows, if so many are fewer."""
     operation_deadline_s: float = 120.0
 
 
@@ -112,7 +114,7 @@ class PhoneEnvironment:
         limit = self._options.max_episode_s
         if isinstance(action, Finish):
             ended = Outcome.FAILED
-        elif len(self._steps) >= self._task.max_steps:
+        elif len(self._steps) >= min(self._task.max_steps, self._options.max_steps or self._task.max_steps):
             ended = Outcome.TRUNCATED_STEPS
         elif limit is not None and after.time_s - self._started_s >= limit:
             ended = Outcome.TRUNCATED_TIME

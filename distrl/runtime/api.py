@@ -24,8 +24,8 @@ from distrl.runtime.asynchronous import JOURNAL, check_asynchronous
 from distrl.runtime.build import KNOWN_NAMES
 from distrl.runtime.build_endpoint import CANNOT_TRAIN
 from distrl.runtime.build_judge import check_judge
-from distrl.runtime.chosen_tasks import chosen_tasks
-from distrl.runtime.evaluation import Report, choose_episodes, summarise
+from distrl.runtime.chosen_tasks import episodes_of
+from distrl.runtime.evaluation import Report, summarise
 from distrl.runtime.players import FixedPolicy, Player, make_player, play_tasks
 from distrl.runtime.policies import AnyPolicy
 from distrl.runtime.results import TrainResult
@@ -46,6 +46,8 @@ class ReadyTraining:
     """A run about to start in one thread: the configuration has proved to be usable and the directory is open."""
 
     def __init__(self, config: Config, run_dir: Path | None, listener: Listener, *, num_workers: int = 1) -> None:
+        if config.learner.num_workers > 1:
+            raise UserError("learner.num_workers is for --runtime local: a serial run is one thread; set it to 1")
         self._config = config
         self._run_dir = run_dir
         self._scratch = tempfile.TemporaryDirectory() if run_dir is None and is_simulated(config) else None
@@ -161,7 +163,7 @@ def evaluate(
     count = settings.eval.episodes if episodes is None else episodes
     if count < 1:
         raise UserError(f"at least one episode has to be played, not {count}")
-    tasks = choose_episodes(chosen_tasks(settings.tasks, split), count, seed)
+    tasks = episodes_of(settings.tasks, split, count, seed)
     player = make_player(policy, mode=mode, suite=name, config=settings) if isinstance(policy, str | Path) else policy
     settings = settings.model_copy(update={"seed": seed})
     return summarise(play_tasks(player, tasks, settings, is_greedy=not is_sampled, on_episode=on_episode))

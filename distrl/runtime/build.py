@@ -61,6 +61,7 @@ def make_environment(config: Config, device: Device) -> PhoneEnvironment:
     options = EnvOptions(
         judge=config.env.judge,
         max_episode_s=config.env.max_episode_s,
+        max_steps=config.env.max_steps,
         operation_deadline_s=config.env.operation_deadline_s,
         rewards=Rewards(**config.rewards.model_dump()),
     )

@@ -10,7 +10,7 @@ and its batch is handed to `on_bad_batch`; weights that are not finite end the r
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, cast, runtime_checkable
 
 import msgspec
 import numpy as np
@@ -56,6 +56,19 @@ class Trainable(Protocol):
 
     def judge(self, moments: Sequence[Any], choices: Any) -> Any:
         """log-probabilities, entropies and values of moments in a row."""
+        ...
+
+
+@runtime_checkable
+class Shared(Protocol):
+    """A policy that several processes compute with."""
+
+    def gather_gradients(self) -> None:
+        """The gradients of all of them, after a backward pass."""
+        ...
+
+    def share_weights(self) -> None:
+        """The weights to all of them, after a step."""
         ...
 
 
@@ -236,6 +249,8 @@ class Learner:
         loss = loss + self.options.imitation_weight * own_loss
         self.optimiser.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
+        if isinstance(self.policy, Shared):
+            self.policy.gather_gradients()
         norm = nn.utils.clip_grad_norm_(self.policy.parameters(), self.options.max_gradient_norm)
         base = self._base_priorities(batch, evaluation)
         self.num_updates += 1
@@ -245,6 +260,8 @@ class Learner:
             self._bad_in_a_row = 0
             self.optimiser.step()
             self._check_weights()
+            if isinstance(self.policy, Shared):
+                self.policy.share_weights()
             self._reprioritise(ids, base)
             if self.num_updates % self.options.publish_every_updates == 0:
                 self.policy.version += 1

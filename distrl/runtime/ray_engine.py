@@ -27,6 +27,7 @@ from distrl.core.config import Config, config_of
 from distrl.core.errors import UserError
 from distrl.runtime import ray_private, reaper
 from distrl.runtime.asynchronous import AsyncTraining, spool_path
+from distrl.runtime.companions import gather
 from distrl.runtime.fleet import HubAwayError
 from distrl.runtime.fleet_worker import FleetWorker, FleetWorkerOptions
 from distrl.runtime.hub import Known, News, Published, Receipt
@@ -90,6 +91,10 @@ class LearnerActor:
         self._run.open(self._config, is_locked=True)
         self._training = AsyncTraining(self._config, self._run, listener=self._hear, wrap=_put)
         self._hub = self._training.open()
+        shared = gather(self._config, self._training.policy)
+        if shared is not None:
+            shared.share_weights()
+            self._training.learner.policy = shared
         self._life: asyncio.Future[None] | None = None
 
     def _hear(self, progress: Progress) -> None:

@@ -22,9 +22,9 @@ from distrl.runtime.api import TrainResult
 from distrl.runtime.build import make_phone
 from distrl.runtime.checking import arrange
 from distrl.runtime.checkpoints import write_safely
-from distrl.runtime.chosen_tasks import chosen_tasks
+from distrl.runtime.chosen_tasks import episodes_of
 from distrl.runtime.demonstrations import look
-from distrl.runtime.evaluation import choose_episodes, wilson
+from distrl.runtime.evaluation import wilson
 from distrl.runtime.players import play_tasks
 from distrl.runtime.playing import Play, record
 from distrl.runtime.run_state import EVALUATION_SEED
@@ -202,7 +202,7 @@ def num_film_candidates(config: Config) -> int:
 
 def choose_film_task(start: Decider, end: Decider, config: Config, *, tick: Tick = lambda: None) -> Task:
     """The hardest held-out task that only the end solves; else one it solves as well; else the first there is."""
-    episodes = choose_episodes(chosen_tasks(config.tasks, "test"), config.eval.episodes, EVALUATION_SEED)
+    episodes = episodes_of(config.tasks, "test", config.eval.episodes, EVALUATION_SEED)
     tasks = list({task.id: task for task in episodes}.values())[: num_film_candidates(config)]
     settings = config.model_copy(update={"seed": EVALUATION_SEED})
 

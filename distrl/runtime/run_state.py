@@ -18,10 +18,10 @@ from distrl.core.types import Outcome, Task, Trajectory
 from distrl.policies.trainable import Snapshot
 from distrl.replay.prioritised import PrioritisedReplay
 from distrl.runtime.checkpoints import newest_checkpoint, save_checkpoint
-from distrl.runtime.chosen_tasks import chosen_tasks
+from distrl.runtime.chosen_tasks import chosen_tasks, episodes_of
 from distrl.runtime.curriculum import Curriculum
 from distrl.runtime.demonstrations import examples, tasks_like
-from distrl.runtime.evaluation import Report, choose_episodes
+from distrl.runtime.evaluation import Report
 from distrl.runtime.learner import Learner, LearnerOptions
 from distrl.runtime.policies import AnyPolicy, load_start
 from distrl.runtime.run_directory import RunDirectory
@@ -97,7 +97,7 @@ class RunState:
             self.algorithm,
             replay,
             self.curriculum,
-            LearnerOptions(**config.learner.model_dump(exclude={"demonstrations"}), seed=config.seed),
+            LearnerOptions(**config.learner.model_dump(exclude={"demonstrations", "num_workers"}), seed=config.seed),
             demonstrations=show_expert(config, self.policy),
             on_bad_batch=run.keep_bad_batch if run else lambda facts, tensors: "",
         )
@@ -115,8 +115,7 @@ class RunState:
     @property
     def held_out_tasks(self) -> list[Task]:
         """The held-out tasks of every evaluation, always the same ones."""
-        tasks = chosen_tasks(self.config.tasks, "test")
-        return choose_episodes(tasks, self.config.eval.episodes, EVALUATION_SEED)
+        return episodes_of(self.config.tasks, "test", self.config.eval.episodes, EVALUATION_SEED)
 
     def _is_late(self) -> bool:
         limit = self.config.train.max_minutes

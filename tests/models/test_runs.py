@@ -26,7 +26,7 @@ pytestmark = pytest.mark.models
 
 
 def tables(model: Path, **more: dict[str, Any]) -> dict[str, Any]:
-    """A run of two devices whose episodes end after two steps or so, since phones take their time."""
+    """A run of two devices and short episodes; phones that take their time make it that of a whole fleet."""
     is_text = "llama" in model.name
     hf = {"model": str(model), "max_new_tokens": 4, "num_actions": 2}
     hf |= {"num_screens": 0, "prompt": "numbered"} if is_text else {}
@@ -37,7 +37,7 @@ def tables(model: Path, **more: dict[str, Any]) -> dict[str, Any]:
             "hf": hf | ({"num_screens": 0, "prompt": "numbered"} if is_text else {}),
         },
         "phone": {"latency": "emulator"},
-        "env": {"max_episode_s": 5.0},
+        "env": {"max_steps": 2},
         "learner": {
             "batch_trajectories": 2,
             "new_steps_per_update": 2,
@@ -85,7 +85,7 @@ def test_every_family_makes_online_updates_on_a_fleet_and_goes_on_after_a_stop(
 
 def test_only_the_adapter_travels_and_its_bytes_are_told(model_of: MakeModel, tmp_path: Path) -> None:
     run = tmp_path / "run"
-    train(tables(model_of("llama"), env={"max_episode_s": 30.0}), run)
+    train(tables(model_of("llama"), env={"max_steps": 5}), run)
     rows = [json.loads(line) for line in (run / "fleet.jsonl").read_text().splitlines()]
     adapter = (run / "weights" / "adapter_model.safetensors").stat().st_size
     assert 0 < rows[-1]["published_bytes"] <= adapter

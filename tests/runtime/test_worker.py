@@ -1,6 +1,7 @@
 """The worker: devices that never wait for each other, decisions made together, and whole trajectories."""
 
 import asyncio
+import threading
 from collections import Counter
 from collections.abc import Sequence
 from random import Random
@@ -65,6 +66,50 @@ def test_a_batch_waits_for_others_no_longer_than_configured() -> None:
 
     assert run_virtual(run(0.009)) == [2]
     assert run_virtual(run(0.011)) == [1, 1]
+
+
+def test_a_large_model_computes_beside_the_event_loop_and_who_comes_meanwhile_is_in_its_next_batch() -> None:
+    is_asked, may_answer = threading.Event(), threading.Event()
+
+    class SlowPolicy(CountingPolicy):
+        def decide(self, *given: Any) -> list[Decision]:
+            is_asked.set()
+            assert may_answer.wait(60)
+            return super().decide(*given)
+
+    async def run() -> list[int]:
+        policy = SlowPolicy()
+        batcher = Batcher(policy, WorkerOptions(is_beside=True))
+
+        async def ask() -> None:
+            situation = Situation(task=task(), steps=(), observation=screen_number(0))
+            await batcher.decide(situation, Random(0), FakeWeights)
+
+        first = asyncio.create_task(ask())
+        while not is_asked.is_set():  # the loop goes on although nothing is answered
+            await asyncio.sleep(0.001)
+        others = [asyncio.create_task(ask()) for _ in range(3)]
+        await asyncio.sleep(0.01)
+        assert not first.done()
+        may_answer.set()
+        await asyncio.gather(first, *others)
+        return [len(batch) for batch in policy.batches]
+
+    assert asyncio.run(run()) == [1, 3]
+
+
+def test_what_goes_wrong_beside_the_event_loop_reaches_whoever_waits() -> None:
+    class BrokenPolicy:
+        def decide(self, *given: Any) -> list[Decision]:
+            raise ValueError("no such token")
+
+    async def run() -> None:
+        batcher = Batcher(BrokenPolicy(), WorkerOptions(is_beside=True))
+        situation = Situation(task=task(), steps=(), observation=screen_number(0))
+        await batcher.decide(situation, Random(0), FakeWeights)
+
+    with pytest.raises(ValueError, match="no such token"):
+        asyncio.run(run())
 
 
 def test_a_slow_device_does_not_hold_up_the_others() -> None:

@@ -39,11 +39,6 @@ class Loaded:
     feature_dim: int
     text_dim: int
 
-    @property
-    def processor(self) -> Any:
-        """What is saved beside the weights for others to read with."""
-        return self.tokenizer
-
 
 def load(options: AutoUIConfig, device: torch.device) -> Loaded:
     """All three, on the device."""

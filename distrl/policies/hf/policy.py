@@ -22,6 +22,7 @@ from distrl.core.errors import UserError
 from distrl.core.types import Decision, Situation, Step, Trajectory
 from distrl.policies.hf.adapter import ValueHeads, acting_tensors, adapt
 from distrl.policies.hf.loading import device_of, load
+from distrl.policies.hf.prefix import Prefix, is_plain
 from distrl.policies.hf.reader import Encoded, Moment, Reader
 from distrl.policies.hf.sampling import Sampler, log_distribution, sample
 from distrl.policies.prompts import make_prompt
@@ -54,6 +55,8 @@ class HfPolicy:
             self.heads = ValueHeads(self.loaded.hidden_size).to(self.device)
             self.adapter = adapt(self.loaded, options)
         self.reader = Reader(self.loaded, self.prompt, device=self.device)
+        beginning = self.reader.common_beginning()
+        self.prefix = Prefix(self.network, beginning if len(beginning) and is_plain(self.network) else beginning[:0])
         self._acting = acting_tensors(self.network, self.adapter)
         self._never_said = torch.tensor(self.loaded.never_said, dtype=torch.long, device=self.device)
         if options.gradient_checkpointing:
@@ -136,8 +139,12 @@ class HfPolicy:
                     stop_ids=self.loaded.stop_ids,
                     temperature=self.options.temperature,
                 )
-                batch = self.reader.rows([encoded[i] for i in rows], [nothing] * len(rows))
-                sample(self.network, batch.inputs, sampler, max_new_tokens=room)
+                given = [encoded[i] for i in rows]
+                num_known = self._num_known(given, least=2 if snapshot is None else 1)
+                batch = self.reader.rows(given, [nothing] * len(rows), num_known=num_known)
+                with torch.no_grad():
+                    known = self.prefix.for_acting(len(rows), snapshot) if num_known else None
+                sample(self.network, batch.inputs, sampler, max_new_tokens=room, known=known)
                 for place, i in enumerate(rows):
                     answer, logs = sampler.answers[place], sampler.log_probs[place]
                     decisions[i] = self._decision(situations[i], answer, logs, version)
@@ -201,9 +208,11 @@ class HfPolicy:
 
     def _judge(self, encoded: Sequence[Encoded], answers: Sequence[Tensor]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Sums of log-probabilities, mean entropies of a token, and values of these rows."""
-        rows = self.reader.rows(encoded, answers)
+        num_known = 0 if self.options.gradient_checkpointing else self._num_known(encoded, least=2)
+        rows = self.reader.rows(encoded, answers, num_known=num_known)
+        known = {"past_key_values": self.prefix.for_learning(len(encoded)), "use_cache": True} if num_known else {}
         width = rows.answers.shape[1]
-        hidden, logits = self._run(rows.inputs, width + 1)
+        hidden, logits = self._run(rows.inputs | known, width + 1)
         logs = log_distribution(logits[:, :-1], self._never_said, self.options.temperature)
         said = logs.gather(-1, rows.answers[..., None])[..., 0] * rows.is_answer
         doubt = -(logs.exp() * logs).sum(dim=-1) * rows.is_answer
@@ -216,11 +225,17 @@ class HfPolicy:
         hook = self.network.get_output_embeddings().register_forward_pre_hook(lambda _, given: seen.append(given[0]))
         self.network.train(self.options.gradient_checkpointing and torch.is_grad_enabled())
         try:
-            logits = self.network(**inputs, use_cache=False, logits_to_keep=width).logits
+            logits = self.network(**{"use_cache": False, **inputs}, logits_to_keep=width).logits
         finally:
             hook.remove()
             self.network.eval()
         return seen[-1][:, -width:], logits[:, -width:]
+
+    def _num_known(self, encoded: Sequence[Encoded], *, least: int) -> int:
+        """How many tokens all of these begin with that are computed once, if they are worth it."""
+        ids = self.prefix.ids
+        is_shared = len(encoded) >= least and all(torch.equal(e.ids[: len(ids)], ids) for e in encoded)
+        return len(ids) if is_shared else 0
 
     def _groups(self, lengths: Sequence[int]) -> list[list[int]]:
         """Rows to compute together: of like lengths, and not more tokens than the memory is for."""

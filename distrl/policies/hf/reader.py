@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from distrl.core.errors import UserError
 from distrl.core.types import Observation, Screen, Situation, Task
 from distrl.policies.hf.loading import Loaded
+from distrl.policies.hf.prefix import common_prefix
 from distrl.policies.prompts import Message, Prompt, as_image
 
 _PIXELS_PER_ROW = 5
@@ -101,23 +102,26 @@ class Reader:
         text: str = self._loaded.tokenizer.decode(list(ids), skip_special_tokens=True)
         return text
 
-    def rows(self, encoded: Sequence[Encoded], answers: Sequence[Tensor]) -> Rows:
-        """A batch: prompts end in one column, answers begin in the next."""
-        ids = _joined([e.ids for e in encoded], answers, self._pad_id)
-        mask = _joined([torch.ones_like(e.ids) for e in encoded], [torch.ones_like(a) for a in answers], 0)
+    def rows(self, encoded: Sequence[Encoded], answers: Sequence[Tensor], *, num_known: int = 0) -> Rows:
+        """A batch: prompts end in one column, answers begin in the next.
+
+        The first tokens are left out if they are known already; the mask and the positions count them.
+        """
+        ids = _joined([e.ids[num_known:] for e in encoded], answers, self._pad_id)
+        mask = _joined([torch.ones_like(e.ids[num_known:]) for e in encoded], [torch.ones_like(a) for a in answers], 0)
+        mask = torch.cat([mask.new_ones(len(mask), num_known), mask], dim=1)
         inputs: dict[str, Any] = {"input_ids": ids, "attention_mask": mask}
         for name in encoded[0].kinds:
             # Said tokens are text, whose kind is 0.
             inputs[name] = _joined([e.kinds[name] for e in encoded], [torch.zeros_like(a) for a in answers], 0)
         if self._has_positions:
-            inputs["position_ids"] = (mask.cumsum(dim=1) - 1).clamp(min=0)
+            inputs["position_ids"] = (mask.cumsum(dim=1) - 1).clamp(min=0)[:, num_known:]
         inputs |= _pixels([e.pixels for e in encoded])
         width = max((len(a) for a in answers), default=0)
-        columns = slice(ids.shape[1] - width, None)
         return Rows(
             inputs={name: self._moved(value) for name, value in inputs.items()},
-            answers=ids[:, columns].to(self._device),
-            is_answer=mask[:, columns].bool().to(self._device),
+            answers=ids[:, ids.shape[1] - width :].to(self._device),
+            is_answer=mask[:, mask.shape[1] - width :].bool().to(self._device),
         )
 
     def _moved(self, value: Tensor) -> Tensor:
@@ -143,13 +147,18 @@ class Reader:
         """The text with the model's special words taken apart: what a screen shows must not end a turn or be one."""
         return text if self._special is None else self._special.sub(lambda found: f"{found[0][0]} {found[0][1:]}", text)
 
+    def common_beginning(self) -> Tensor:
+        """The tokens that all prompts begin with; none if the model has eyes."""
+        if self._loaded.has_eyes:
+            return torch.zeros(0, dtype=torch.long)
+        first, second = (self.encode(self.moment(_probe(text))).ids for text in ("7 foxes", "Some dogs"))
+        return common_prefix(first, second)
+
     def _check(self) -> None:
         """Ask a question that is none, to find out now whether the template can hold one."""
-        probe, screen = "the 7 quick foxes", Screen(data=bytes(3 * 64 * 64), width=64, height=64)
-        task = Task(id="probe", suite="", split="", instruction=probe, max_steps=1)
-        situation = Situation(task=task, steps=(), observation=Observation(screen=screen, activity="", time_s=0.0))
+        probe = "the 7 quick foxes"
         try:
-            moment = self.moment(situation)
+            moment = self.moment(_probe(probe))
             encoded = self.encode(moment)
         except Exception as error:  # templates are programs of others and fail in their own ways
             raise UserError(f"the chat template of this model cannot hold our prompt: {error}") from error
@@ -157,6 +166,13 @@ class Reader:
             raise UserError("the chat template of this model leaves out what it is asked: the instruction is not in it")
         if moment.screens and not set(encoded.ids.tolist()) & set(self._loaded.never_said):
             raise UserError("the chat template of this model leaves out pictures; set policy.hf.num_screens to 0")
+
+
+def _probe(instruction: str) -> Situation:
+    """A question that is none."""
+    screen = Screen(data=bytes(3 * 64 * 64), width=64, height=64)
+    task = Task(id="probe", suite="", split="", instruction=instruction, max_steps=1)
+    return Situation(task=task, steps=(), observation=Observation(screen=screen, activity="", time_s=0.0))
 
 
 def _template_of(loaded: Loaded) -> str:

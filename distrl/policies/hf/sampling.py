@@ -62,11 +62,16 @@ class Sampler(LogitsProcessor):  # type: ignore[misc]
         return torch.searchsorted(cumulative, points[:, None])[:, 0].clamp(max=logs.shape[1] - 1)
 
 
-def sample(network: Any, inputs: dict[str, Any], sampler: Sampler, *, max_new_tokens: int) -> None:
-    """Let the network answer; what it said is in the sampler."""
+def sample(network: Any, inputs: dict[str, Any], sampler: Sampler, *, max_new_tokens: int, known: Any = None) -> None:
+    """Let the network answer; what it said is in the sampler. `known` are keys and values of the first tokens."""
+    given = {name: value for name, value in inputs.items() if name != "position_ids"}
+    if known is not None:
+        # Tokens that are known are not looked at: it is enough that there are so many.
+        first = given["input_ids"].new_zeros(len(given["input_ids"]), known.get_seq_length())
+        given |= {"input_ids": torch.cat([first, given["input_ids"]], dim=1), "past_key_values": known}
     with torch.no_grad():
         network.generate(
-            **{name: value for name, value in inputs.items() if name != "position_ids"},
+            **given,
             logits_processor=LogitsProcessorList([sampler]),
             max_new_tokens=max_new_tokens,
             do_sample=False,

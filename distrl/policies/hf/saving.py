@@ -6,22 +6,26 @@ and image processor. Beside them the value heads, and distrl.json with the table
 
 import copy
 import json
+import shutil
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from torch import Tensor
+from transformers.utils import cached_file
 
 from distrl.core.config_autoui import AutoUIConfig
 from distrl.core.config_model import HfConfig
 from distrl.core.errors import UserError
-from distrl.policies.hf.loading import load_light
 from distrl.policies.hf.policy import HEADS, HfPolicy
-from distrl.policies.hf.processor import tokenizer_of
 
 if TYPE_CHECKING:
     from distrl.policies.autoui.policy import AutoUIPolicy
 
+_PROCESSOR_FILES = (
+    *("preprocessor_config.json", "processor_config.json", "video_preprocessor_config.json"),
+    *("chat_template.json", "chat_template.jinja"),
+)
 ADAPTER, WHOLE, VALUES, ABOUT = "adapter_model.safetensors", "model.safetensors", "heads.safetensors", "distrl.json"
 
 
@@ -43,7 +47,10 @@ def text_files(policy: "HfPolicy | AutoUIPolicy") -> dict[str, bytes]:
             config.save_pretrained(name)
         else:
             policy.network.config.save_pretrained(name)
-            save_processor(policy.loaded.processor, directory)
+            if isinstance(policy, HfPolicy):
+                save_processor(policy, directory)
+            else:
+                policy.loaded.tokenizer.save_pretrained(name)
         (directory / ABOUT).write_text(json.dumps(policy.options.model_dump(exclude_none=True), indent=2) + "\n")
         return {path.name: path.read_bytes() for path in sorted(directory.iterdir()) if path.is_file()}
 
@@ -54,20 +61,23 @@ def base_of(options: HfConfig | AutoUIConfig) -> str:
     return str(path.resolve()) if path.exists() else options.model
 
 
-def save_processor(processor: Any, directory: Path) -> None:
-    """Tokenizer and image processor, each so that it can be loaded by itself."""
-    if processor is not tokenizer_of(processor):
-        processor.save_pretrained(directory)
-        processor.image_processor.save_pretrained(directory)
-    tokenizer_of(processor).save_pretrained(directory)
+def save_processor(policy: HfPolicy, directory: Path) -> None:
+    """Tokenizer and image processor, each so that it can be loaded by itself; their settings are the model's own."""
+    options = policy.options
+    for name in _PROCESSOR_FILES:
+        found = cached_file(
+            options.model, name, revision=options.revision or None, _raise_exceptions_for_missing_entries=False
+        )
+        if found is not None:
+            shutil.copy(found, directory / name)
+    policy.loaded.tokenizer.save_pretrained(directory)
 
 
 def save_whole(policy: HfPolicy, directory: Path) -> None:
     """The model with its adapter worked into its weights. The policy is not to be used afterwards."""
     network = policy.network if policy.adapter is None else policy.adapter.merge_and_unload()
     network.save_pretrained(directory)
-    _, processor = load_light(policy.options)
-    save_processor(processor, directory)
+    save_processor(policy, directory)
 
 
 def read_about(directory: Path) -> HfConfig | None:
