@@ -47,4 +47,7 @@ class EndpointConfig(ServerConfig):
     max_answer_tokens: int = Field(default=128, ge=1, description="longest answer")
     temperature: float = Field(default=1.0, gt=0, le=2, description="temperature of sampled answers; else it is 0")
     log_probs: bool = Field(default=False, description="ask for log-probabilities, and take no answer without them")
+    adapter_dir: str = Field(
+        default="", description="training through the server: a directory that it sees too, under the same path"
+    )
     extra: dict[str, Extra] = Field(default={}, description="more keys of each call, which only this server knows")

@@ -19,6 +19,7 @@ from distrl.core.errors import UnknownNameError, UserError
 from distrl.core.interfaces import Decider
 from distrl.core.types import Trajectory
 from distrl.policies.tiny.policy import Mode, TinyPolicy
+from distrl.runtime.acting import check_acting
 from distrl.runtime.asynchronous import JOURNAL, check_asynchronous
 from distrl.runtime.build import KNOWN_NAMES
 from distrl.runtime.build_devices import settle_devices
@@ -107,6 +108,10 @@ def ready_training(
         raise UnknownNameError("runtime", engine.runtime, RUNTIMES)
     if config.policy.kind == "endpoint":
         raise UserError(CANNOT_TRAIN)
+    if config.policy.acts_through == "endpoint":
+        if engine.runtime == "serial":
+            raise UserError('policy.acts_through = "endpoint" needs real time: leave out --runtime serial')
+        check_acting(config)
     check_judge(config.judge, is_virtual=engine.runtime == "serial")
     config = settle_devices(config, is_virtual=engine.runtime == "serial")
     if engine.runtime == "serial":

@@ -29,8 +29,8 @@ from distrl.core.types import Decision, Outcome, Ruling, Step, Trajectory, Verdi
 from distrl.policies.hf.policy import HfPolicy
 from distrl.runtime.chat_model import ChatModel
 
+from ..models.families import make_model
 from ..policies.endpoint.asking import SITUATION, make_policy
-from ..policies.hf.families import make_model
 from .command import distrl
 
 pytestmark = [pytest.mark.models, pytest.mark.slow]

@@ -33,6 +33,7 @@ class Adapters:
         self._model = model
         self._prefix = prefix
         self._loaded: list[str] = []
+        self._known: dict[str, Path] = {}
 
     async def load(self, directory: Path, version: int) -> Served:
         """Let the server load it; `ServerError`, and nothing changes, unless it is there afterwards.
@@ -40,8 +41,21 @@ class Adapters:
         The directory has to be where the server sees it, under the same path.
         """
         name = f"{self._prefix}-{version}-{digest_of(directory)}"
-        if name in self._loaded:
-            return Served(version=version, model=name)
+        if name not in self._loaded:
+            await self._load(name, directory)
+            self._known[name] = directory
+        return Served(version=version, model=name)
+
+    async def load_again(self, served: object) -> bool:
+        """Have the server load what it lost or was told to unload; whether this is an adapter that was loaded here."""
+        if not isinstance(served, Served) or served.model not in self._known:
+            return False
+        if served.model in self._loaded:
+            self._loaded.remove(served.model)
+        await self._load(served.model, self._known[served.model])
+        return True
+
+    async def _load(self, name: str, directory: Path) -> None:
         body = {"lora_name": name, "lora_path": str(directory.resolve())}
         try:
             await self._endpoint.fetch("/load_lora_adapter", body, ends_s=self._endpoint.deadline_s())
@@ -52,7 +66,6 @@ class Adapters:
             raise ServerError(f"the server said that it loaded the adapter {name}, and does not list it")
         self._loaded.append(name)
         await self._unload_old()
-        return Served(version=version, model=name)
 
     async def close(self) -> None:
         """Unload all that was loaded."""

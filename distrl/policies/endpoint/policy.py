@@ -42,6 +42,10 @@ class EndpointOptions(msgspec.Struct, frozen=True, kw_only=True):
     extra: dict[str, Any] = {}
     """More keys of each call: what only this server knows."""
 
+    def with_extra(self, more: dict[str, Any]) -> "EndpointOptions":
+        """The same with more of these keys; what was said before stays."""
+        return msgspec.structs.replace(self, extra=more | self.extra)
+
 
 class Abilities(msgspec.Struct, frozen=True, kw_only=True):
     """What a server turned out to be able to do."""

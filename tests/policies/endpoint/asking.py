@@ -28,7 +28,17 @@ SITUATION = Situation(
 )
 
 
-def make_endpoint(url: str, *, clock: Clock | None = None, spend_limit: float | None = None, most: int = 4) -> Endpoint:
+PATIENCE = Patience(max_tries=3, first_backoff_s=0.01)
+
+
+def make_endpoint(
+    url: str,
+    *,
+    clock: Clock | None = None,
+    spend_limit: float | None = None,
+    most: int = 4,
+    patience: Patience = PATIENCE,
+) -> Endpoint:
     clock = clock or LoopClock()
     limits = Limits(
         slots=Slots(most),
@@ -36,7 +46,6 @@ def make_endpoint(url: str, *, clock: Clock | None = None, spend_limit: float | 
         breaker=Breaker(100, 30.0, clock),
         purse=Purse(spend_limit, Prices(prompt=2.0, completion=10.0)),
     )
-    patience = Patience(max_tries=3, first_backoff_s=0.01)
     return Endpoint(
         url, KEY, limits, patience, clock=clock, rng=Random(0), wall_s=lambda: 1_700_000_000.0, table="policy.endpoint"
     )

@@ -19,22 +19,25 @@ from unittest.mock import patch
 import pytest
 import torch
 
+from distrl.core.calls.endpoint import Endpoint, Patience
 from distrl.core.config_model import HfConfig
 from distrl.core.errors import ServerError
 from distrl.core.types import Decision, Outcome, Ruling, Step, Trajectory, Verdict
-from distrl.policies.endpoint import Adapters, Served
+from distrl.policies.endpoint import Adapters, EndpointOptions, Served
 from distrl.policies.endpoint.adapters import digest_of
 from distrl.policies.hf.policy import HfPolicy
 
-from ..hf import families
+from ...models import families
 from .asking import SITUATION, make_endpoint, make_policy
 
 pytestmark = [
     pytest.mark.vllm,
-    pytest.mark.timeout(900),
+    pytest.mark.timeout(1800),
     pytest.mark.skipif("DISTRL_VLLM_PYTHON" not in os.environ, reason="opt-in: make vllm-test"),
 ]
 START_S = 600.0
+PATIENT = Patience(deadline_s=600.0, attempt_s=300.0, max_tries=2)
+"""Its first answer takes long: it compiles then."""
 
 
 @pytest.fixture(scope="module")
@@ -121,12 +124,41 @@ def write_adapter(model: Path, directory: Path, seed: int) -> HfPolicy:
     return policy
 
 
+async def _check_the_end(url: str, endpoint: Endpoint, policy: HfPolicy, served: Served) -> None:
+    """The token that ends an answer is one of its tokens, also with a temperature."""
+    end = policy.loaded.stop_ids[0]
+    policy.options = policy.options.model_copy(update={"temperature": 0.5})
+    likely = {str(end): 2.0} | {str(i): -100 for i in policy.loaded.never_said}
+    remote = make_policy(
+        url,
+        endpoint=endpoint,
+        model="tiny",
+        needs_log_probs=True,
+        max_answer_tokens=64,
+        temperature=0.5,
+        extra={"logit_bias": likely},
+    )
+    answers = [await remote.decide_one(SITUATION, Random(seed), served) for seed in range(6)]
+    ended = [decision for decision in answers if decision.tokens[-1] == end]
+    print(f"{len(ended)} of {len(answers)} answers ended by themselves, after {[len(d.tokens) for d in ended]} tokens")
+    assert ended
+    remote.options = EndpointOptions(
+        model="tiny",
+        needs_log_probs=True,
+        max_answer_tokens=8,
+        temperature=0.5,
+        extra={"logit_bias": {str(i): -100 for i in policy.loaded.never_said}},
+    )
+    decision = await remote.decide_one(SITUATION, Random(1), served)
+    assert abs(recomputed(policy, decision) - decision.log_prob) < 1e-3
+
+
 def test_pictures_log_probabilities_and_adapters_that_are_swapped(url: str, model: Path, tmp_path: Path) -> None:
     policies = {n: write_adapter(model, tmp_path / str(n), n) for n in (1, 2, 3)}
     never_said = {str(i): -100 for i in policies[1].loaded.never_said}
 
     async def run() -> None:
-        endpoint = make_endpoint(url)
+        endpoint = make_endpoint(url, patience=PATIENT)
         remote = make_policy(
             url,
             endpoint=endpoint,
@@ -139,7 +171,7 @@ def test_pictures_log_probabilities_and_adapters_that_are_swapped(url: str, mode
         assert (able.has_log_probs, able.has_token_ids, able.models) == (True, True, ("tiny",))
         adapters = Adapters(endpoint, "tiny")
         base = await remote.decide_one(SITUATION, Random(1))
-        said = [base.tokens]
+        said = [base.log_prob]
         for version, policy in policies.items():
             served = await adapters.load(tmp_path / str(version), version)
             decision = await remote.decide_one(SITUATION, Random(1), served)
@@ -150,8 +182,9 @@ def test_pictures_log_probabilities_and_adapters_that_are_swapped(url: str, mode
                 f"recomputed within {difference:.1e}"
             )
             assert difference < 1e-3
-            said.append(decision.tokens)
-        assert len(set(said)) == 4
+            said.append(decision.log_prob)
+        assert len({round(number, 3) for number in said}) == 4
+        await _check_the_end(url, endpoint, policies[3], served)
         # The first is unloaded by now: acting with it is an error, and never the base model.
         gone = Served(version=1, model=f"distrl-1-{digest_of(tmp_path / '1')}")
         with pytest.raises(ServerError, match="404"):
