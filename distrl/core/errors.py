@@ -21,11 +21,7 @@ class DeviceError(DistrlError):
 
 
 class JudgeError(DistrlError):
-    """A judge could not give a verdict; `is_about_question` if it never will on this, whatever happens to the judge."""
-
-    def __init__(self, message: str, *, is_about_question: bool = False) -> None:
-        super().__init__(message)
-        self.is_about_question = is_about_question
+    """A judge could not give a verdict."""
 
 
 class UserError(ValueError):

@@ -23,6 +23,7 @@ import msgspec
 
 from distrl.core.clock import Clock, VirtualLoop
 from distrl.core.errors import JudgeError, UserError
+from distrl.tasks.judges.answers import printable
 from distrl.tasks.judges.limits import Breaker, Pace, Purse, Slots, Usage
 
 log = logging.getLogger(__name__)
@@ -30,8 +31,8 @@ log = logging.getLogger(__name__)
 MAX_BODY_BYTES = 2**20
 MAX_SAID_CHARS = 300
 REFUSALS = {401: "the key is wrong or missing", 402: "there is no credit left", 403: "the key may not do this"}
-LASTING = (0, *REFUSALS, 404)
-"""0 is an address that is none."""
+ABOUT_ONE = (400, 413, 414, 415, 422, 431)
+"""What a server says of one question: too long, too large, a picture it does not like."""
 BUSY = (429, 503, 529)
 AGAIN = (408, 425, *BUSY)
 MAX_HOLD_S = 3600.0
@@ -42,8 +43,7 @@ class RefusedError(JudgeError):
     """The server will say the same again: a wrong key, no credit, a wrong address, a model that is not there."""
 
     def __init__(self, status: int, message: str) -> None:
-        # What is wrong with one question only (400, 413) says nothing about the next one.
-        super().__init__(message, is_about_question=status not in LASTING)
+        super().__init__(message)
         self.status = status
 
 
@@ -124,7 +124,8 @@ class Endpoint:
             try:
                 reply = await self._try(body, ends_s)
             except RefusedError as error:
-                if not error.is_about_question and self.limits.breaker.failed(str(error), at_once=True):
+                # What is wrong with one question only says nothing about the next one.
+                if error.status not in ABOUT_ONE and self.limits.breaker.failed(str(error), at_once=True):
                     log.warning("the judge is left alone for a while: %s", error)
                 raise
             except _AgainError as error:
@@ -290,7 +291,7 @@ def _message_in(data: bytes) -> str:
         text = str(error.get("message", error)) if isinstance(error, dict) else str(error)
     except (ValueError, RecursionError):
         pass
-    return " ".join(text.split())
+    return printable(" ".join(text.split()))
 
 
 def _retry_after_s(headers: Mapping[str, str], now_s: float) -> float | None:
