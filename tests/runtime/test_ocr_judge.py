@@ -21,6 +21,7 @@ from distrl.runtime.build_judge import check_models, make_shared_judge
 from distrl.runtime.ocr_judge import Asked, judge_by_words, read_question
 from distrl.tasks.judges.question import View, make_question
 
+from ..cli.command import distrl
 from .fleet import plain_trajectory
 
 pytestmark = [pytest.mark.judge, pytest.mark.models]
@@ -146,3 +147,10 @@ def test_a_picture_that_is_none_is_refused(url: str, monkeypatch: pytest.MonkeyP
     dark = msgspec.structs.replace(broken.final, screen=Screen(data=b"no", width=1, height=1, encoding="png"))
     with pytest.raises(JudgeError, match="cannot be read"):
         verdicts(url, "words", msgspec.structs.replace(broken, final=dark))
+
+
+def test_a_port_that_is_taken_is_one_line_and_exit_status_2(url: str) -> None:
+    done = distrl("judge", "serve", "--port", url.rpartition(":")[2].partition("/")[0])
+    assert done.status == 2
+    assert "choose another --port" in done.err
+    assert "Traceback" not in done.err
