@@ -114,9 +114,13 @@ def _settings(run: Path, config: Path | None, overrides: list[str], judge: str) 
 
 
 def _write(output: Output, judge: str, found: "JudgeCheck") -> None:
+    from distrl.runtime.evaluation import wilson
+
     output.write(f"{judge}: {found.n} trajectories ({found.skipped} of the run skipped)")
     for name in ("accuracy", "false_success", "false_failure", "unknown"):
-        output.write(f"  {name:<14} {getattr(found, name):7.1%}")
+        share = getattr(found, name)
+        low, high = wilson(round(share * found.n), found.n)
+        output.write(f"  {name:<14} {share:7.1%}   (95 %: {low:.1%} to {high:.1%})")
     output.write(f"  {'cost':<14} {found.cost:7.4f}")
     for suite, table in found.by_suite.items():
         for truth, said in table.items():

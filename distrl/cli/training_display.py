@@ -79,6 +79,7 @@ class TrainingDisplay:
         self._share = 0.0
         self._left_s: float | None = None
         self._latest: Progress | None = None
+        self._judging = ("", "")
         self._evaluated: Progress | None = None
         self._line_s = now()
 
@@ -125,7 +126,7 @@ class TrainingDisplay:
 
     def _tell_of_judging(self, progress: "Progress") -> None:
         """What has changed since the last time: a pause, its end, an alert."""
-        paused, alert = (self._latest.judging_paused, self._latest.judging_alert) if self._latest else ("", "")
+        (paused, alert), self._judging = self._judging, (progress.judging_paused, progress.judging_alert)
         if progress.judging_paused and not paused:
             self._say(f"judging is paused, and training goes on with what is judged: {progress.judging_paused}")
         elif paused and not progress.judging_paused:

@@ -7,6 +7,9 @@ did. Each is caught once, where something can be done about it, and becomes an o
 import difflib
 from collections.abc import Iterable
 
+ABOUT_ONE = (400, 413, 414, 415, 422, 431)
+"""What a server says of one question: too long, too large, a picture it does not like."""
+
 
 class DistrlError(Exception):
     """Something outside of this program failed."""
@@ -25,11 +28,7 @@ class SetupError(DeviceError):
 
 
 class JudgeError(DistrlError):
-    """A judge could not give a verdict; `is_about_question` if it never will on this, whatever happens to the judge."""
-
-    def __init__(self, message: str, *, is_about_question: bool = False) -> None:
-        super().__init__(message)
-        self.is_about_question = is_about_question
+    """A judge could not give a verdict."""
 
 
 class ServerError(DistrlError):
@@ -46,7 +45,7 @@ class RefusedError(ServerError):
     @property
     def is_lasting(self) -> bool:
         """Whether the next call would be refused too; what is wrong with one question says nothing about another."""
-        return self.status in (0, 401, 402, 403, 404)  # 0 is an address that is none
+        return self.status not in ABOUT_ONE
 
 
 class UserError(ValueError):

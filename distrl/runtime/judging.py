@@ -179,13 +179,13 @@ class Desk:
         """The episode without a verdict, if it is the episode that cannot be judged; None if it is the judge."""
         name, is_up = trajectory.id, self._num_answers > self._answers_at.get(trajectory.id, 0)
         self._answers_at[name] = self._num_answers
-        self._tries[name] += error.is_about_question or is_up
+        self._tries[name] += is_up
         self.counters["judge_failures"] += 1
         if self._tries[name] >= MAX_TRIES:
             reason = f"no verdict in {MAX_TRIES} tries: {error}"
             verdict = Verdict(ruling=Ruling.UNKNOWN, judge=self._judge.name, reason=reason)
             return with_verdict(trajectory, verdict, count=len(trajectory.steps), reward=0.0)
-        self._num_failures += not error.is_about_question
+        self._num_failures += 1
         if not self.paused and self._num_failures >= PAUSED_AFTER:
             self.paused = str(error)
             self._on_event("judging paused", {"reason": self.paused, "waiting": len(self)})

@@ -46,7 +46,7 @@ CONTEXT_TOKENS = 4096
 _COMMON = frozenset(
     "a an and at for from in into is it its me my of on or the to with please then all that this".split()
 )
-_NONCE = re.compile(r"Nonce of this question: (\S+)")
+_NONCE = re.compile(r"^Nonce of this question: (\S+)$", re.MULTILINE)
 _DATA = re.compile(r"data:image/[a-z]+;base64,(.+)", re.DOTALL)
 
 

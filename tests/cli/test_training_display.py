@@ -123,3 +123,26 @@ def test_a_terminal_has_a_bar_with_success_and_the_time_left(monkeypatch: pytest
     assert "solved lately 25%, held out 12% (sampled 12%)" in drawn
     assert all(len(line) <= 80 for line in drawn.splitlines())
     assert "held-out success at the start: 12.5%" in terminal.getvalue()
+
+
+@pytest.mark.judge
+def test_a_pause_of_judging_its_end_and_an_alert_are_said_once_each(capsys: pytest.CaptureFixture[str]) -> None:
+    clock = FakeClock()
+    with TrainingDisplay(Output(is_json=False), CONFIG, now=clock) as display:
+        for progress in (
+            at(1, judging="judging: 3 wait"),
+            at(1, judging="judging: 4 wait", judging_paused="the spend limit of 5 is reached"),
+            at(1, judging="judging: 5 wait", judging_paused="the spend limit of 5 is reached"),
+            evaluated(1, 0.5),
+            at(2, judging="judging: 0 wait"),
+            at(3, judging="judging: 0 wait", judging_alert="false more and more often: shop"),
+            at(4, judging="judging: 0 wait", judging_alert="false more and more often: shop"),
+        ):
+            clock.now_s += 6.0
+            display.show(progress)
+    told = capsys.readouterr().err
+    assert told.count("judging is paused") == 1
+    assert "the spend limit of 5 is reached" in told
+    assert told.count("judging goes on") == 1
+    assert told.count("look at the judge: false more and more often: shop") == 1
+    assert "judging: 4 wait" in told, "the figures are in the lines of a log"

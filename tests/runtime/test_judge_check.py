@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
+import distrl as library
 from distrl.core.types import Outcome, Ruling, Trajectory, Verdict
 from distrl.runtime.asynchronous import JOURNAL
 from distrl.runtime.journal import Entry, Journal
@@ -20,6 +21,7 @@ from ..cli.command import distrl
 from ..replay.episodes import episode, screen
 from ..tasks.judges.episodes import KEY
 from ..tasks.judges.servers import Line, Server, error, rules, says, serving
+from .runs import tiny
 
 pytestmark = pytest.mark.judge
 
@@ -273,3 +275,12 @@ def test_a_run_that_is_none_one_that_recorded_nothing_and_a_torn_journal_are_nam
     assert "has recorded nothing" in says_of(serial)
     (serial / JOURNAL).write_bytes(b"what is this" * 100)
     assert "cannot be read" in says_of(serial)
+
+
+def test_a_plain_run_keeps_what_a_judge_can_be_checked_on(tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    library.train(tiny(train={"num_trajectories": 17}, eval={"episodes": 1}), path)
+    found = check(path, "script", "--set", 'judge.script=["failure"]')
+    # Every eighth of 17, and an untrained policy solves hardly anything.
+    assert found["n"] == 3
+    assert found["accuracy"] + found["false_failure"] == 1.0

@@ -76,7 +76,7 @@ def served(*script: Line, play: Callable[[Server], Awaitable[None]]) -> Server:
 
 def test_a_fleet_goes_on_through_an_outage_and_every_reward_comes_from_the_model(tmp_path: Path) -> None:
     path = tmp_path / "run"
-    outage = [error(503, "overloaded")] * 9
+    outage = [*[error(503, "overloaded")] * 8, error(401, f"Incorrect API key {KEY}"), error(402, "no credit left")]
 
     async def play(server: Server) -> None:
         await live(with_model(server, train={"num_trajectories": 6}), path)
@@ -90,7 +90,8 @@ def test_a_fleet_goes_on_through_an_outage_and_every_reward_comes_from_the_model
     verdicts = lines(path, "verdicts")
     assert {v["judge"] for v in verdicts} == {"vlm:seer"}
     assert KEY not in (path / "verdicts.jsonl").read_text() + (path / "events.jsonl").read_text()
-    assert any(v["ruling"] == "unknown" and "503" in v["reason"] for v in verdicts), "an outage is written down"
+    for what in ("503", "the key is wrong", "there is no credit left"):
+        assert any(v["ruling"] == "unknown" and what in v["reason"] for v in verdicts), "an outage is written down"
 
 
 def test_a_spend_limit_pauses_judging_says_so_and_a_higher_one_goes_on_where_it_stopped(tmp_path: Path) -> None:

@@ -56,14 +56,13 @@ class Oracle:
         self._say = say
         self._takes_s = takes_s
         self.is_away = False
-        self.about_question = False
         self.asked: list[int] = []
         self.refused: set[str] = set()
 
     async def judge(self, task: Task, steps: tuple[Step, ...], final: Observation) -> Verdict:
         await asyncio.sleep(self._takes_s)
         if self.is_away or task.id in self.refused:
-            raise JudgeError("nobody is there", is_about_question=self.about_question)
+            raise JudgeError("nobody is there")
         self.asked.append(len(steps))
         ruling = self._say(len(steps))
         return Verdict(ruling=ruling, judge=self.name, score=float(ruling is Ruling.SUCCESS), reason="seen")
@@ -235,7 +234,6 @@ def test_an_episode_that_cannot_be_judged_blocks_no_other_and_is_given_up(
     async def story() -> None:
         await joined(learner)
         oracle = Oracle()
-        oracle.about_question = about_question
         oracle.refused = {pending("bad").task.id}
         good = msgspec.structs.replace(pending("bad").task, id="other")
         desk = make_desk(learner, oracle, num_at_once=1)
@@ -324,8 +322,9 @@ def judged_run(*script: str, **tables: Any) -> Any:
 
 def test_a_run_whose_judge_stands_beside_it_learns_and_every_reward_has_a_judge(tmp_path: Path) -> None:
     path = tmp_path / "run"
-    training = run_fleet(judged_run("success", "failure", "unknown"), path)
-    assert training.learner.num_received == 16
+    config = judged_run("success", "failure", "unknown", train={"num_trajectories": 10})
+    training = run_fleet(config, path)
+    assert training.learner.num_received == 10
     assert training.learner.num_untrainable > 0, "unknown is excluded, and counted"
     found = sound(path)
     assert (found.unjudged_rewards, found.acknowledged) == (0, found.stored)

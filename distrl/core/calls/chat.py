@@ -93,3 +93,8 @@ class _Answer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _ANSWERS = msgspec.json.Decoder(_Answer)
+
+
+def printable(text: str) -> str:
+    """The same, with a question mark for each half of a character: JSON may hold such, and no file can."""
+    return text.encode(errors="replace").decode()

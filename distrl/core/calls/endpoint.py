@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 import httpx
 import msgspec
 
-from distrl.core.calls.chat import Reply, read_reply, too_long
+from distrl.core.calls.chat import Reply, printable, read_reply, too_long
 from distrl.core.calls.limits import Breaker, Pace, Purse, Slots
 from distrl.core.clock import Clock, VirtualLoop
 from distrl.core.errors import RefusedError, ServerError, UserError
@@ -256,7 +256,7 @@ def _message_in(data: bytes) -> str:
         text = str(error.get("message", error)) if isinstance(error, dict) else str(error)
     except (ValueError, RecursionError):
         pass
-    return " ".join(text.split())
+    return printable(" ".join(text.split()))
 
 
 def _retry_after_s(headers: Mapping[str, str], now_s: float) -> float | None:

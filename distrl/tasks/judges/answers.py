@@ -10,12 +10,14 @@ refusal, nothing at all. A doubt costs a question; a success that was none would
 """
 
 import json
+import re
 import secrets
 from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
+from distrl.core.calls.chat import printable
 from distrl.core.types import Ruling
 
 MAX_ANSWER_CHARS = 20_000
@@ -61,7 +63,9 @@ def read_answer(text: str, *, nonce: str) -> Reading:
     last = _exact(found[-1][0], nonce)
     if last is None:
         return _unreadable("what it ends with is not the verdict that was asked for")
-    if len({verdict.ruling for verdict in exact}) > 1:
+    # A verdict that was begun and not ended may hold another one between its quotes.
+    num_begun = len(re.findall(rf'"nonce"\s*:\s*"{re.escape(nonce)}"', body))
+    if len({verdict.ruling for verdict in exact}) > 1 or num_begun > len(exact):
         return _unreadable("it gives more than one verdict")
     return last
 
@@ -118,7 +122,7 @@ def _exact(value: Any, nonce: str) -> Reading | None:
         return None
     if word not in _WORDS:
         return None
-    return Reading(ruling=Ruling(word), reason=reason[:MAX_REASON_CHARS], is_exact=True)
+    return Reading(ruling=Ruling(word), reason=printable(reason[:MAX_REASON_CHARS]), is_exact=True)
 
 
 _KEYS = ({"nonce", "verdict"}, {"nonce", "verdict", "reason"})

@@ -103,8 +103,7 @@ def digest_of(*parts: Any) -> str:
 def as_png(screen: Screen) -> bytes:
     """A raw screen as a file; `JudgeError` if its bytes are no screen."""
     if screen.width <= 0 or len(screen.data) != 3 * screen.width * screen.height:
-        size = f"{screen.width} x {screen.height} pixels"
-        raise JudgeError(f"{len(screen.data)} bytes are no screen of {size}", is_about_question=True)
+        raise JudgeError(f"{len(screen.data)} bytes are no screen of {screen.width} x {screen.height} pixels")
     file = io.BytesIO()
     Image.frombytes("RGB", (screen.width, screen.height), screen.data).save(file, "PNG", compress_level=3)
     return file.getvalue()

@@ -102,8 +102,7 @@ class VlmJudge:
             reading = await self._ask(question, tally)
         except ServerError as error:
             self._write(task, key, Ruling.UNKNOWN, str(error), tally, started_s)
-            is_about_question = isinstance(error, RefusedError) and not error.is_lasting
-            raise JudgeError(str(error), is_about_question=is_about_question) from error
+            raise JudgeError(str(error)) from error
         self._write(task, key, reading.ruling, reading.reason, tally, started_s)
         return self._verdict(reading.ruling, reading.reason)
 

@@ -37,10 +37,7 @@ class VoteJudge:
             else:
                 given.append(answer)
         if not given:
-            raise JudgeError(
-                f"none of {len(self.judges)} judges answered: {errors[0]}",
-                is_about_question=all(error.is_about_question for error in errors),
-            )
+            raise JudgeError(f"none of {len(self.judges)} judges answered: {errors[0]}")
         votes = Counter(verdict.ruling for verdict in given)
         tally = ", ".join(f"{votes[ruling]} {ruling.value}" for ruling in Ruling) + f", {len(errors)} silent"
         for ruling in (Ruling.SUCCESS, Ruling.FAILURE):

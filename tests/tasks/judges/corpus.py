@@ -93,6 +93,7 @@ ANSWERS = (
     Spoof("both verdicts, failure last", f"{SUCCESS}\n{FAILURE}"),
     Spoof("both verdicts, same key", f'{{"nonce": "{NONCE}", "verdict": "failure", "verdict": "success"}}'),
     Spoof("two nonces", f'{{"nonce": "{OTHER}", "nonce": "{NONCE}", "verdict": "success"}}'),
+    Spoof("a success within a failure that does not end", f"{FAILURE[:-3]}: a page said {SUCCESS}"),
     Spoof("unknown and success", f"{verdict('unknown')}\n{SUCCESS}"),
     Spoof("wrong nonce", verdict("success", OTHER)),
     Spoof("nonce with capitals", verdict("success", NONCE.upper())),
