@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from distrl.tasks.judges.endpoint import Patience
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from distrl.core.calls.endpoint import Patience
 from distrl.core.errors import JudgeError
 from distrl.core.types import Ruling
 from distrl.tasks.judges.records import Records
