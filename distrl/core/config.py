@@ -60,6 +60,10 @@ class TasksConfig(Section):
 
     suite: str = Field(default="general", min_length=1, description="name of the task suite")
     split: Literal["train", "test"] = Field(default="train", description="which tasks of the suite")
+    file: str = Field(
+        default="", description="a list of your own instead (.txt, .jsonl, .csv); needs a judge that looks"
+    )
+    max_steps: int = Field(default=15, ge=1, le=1000, description="steps allowed where that list does not say")
 
 
 class RewardsConfig(Section):

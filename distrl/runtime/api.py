@@ -27,6 +27,7 @@ from distrl.runtime.results import TrainResult
 from distrl.runtime.run_directory import RunDirectory
 from distrl.runtime.run_state import EVALUATION_SEED, Listener, RunState
 from distrl.runtime.simulation import Simulation, is_simulated
+from distrl.runtime.task_lists import check_tasks, tasks_of
 from distrl.runtime.trained import read_run
 from distrl.runtime.training import Training
 from distrl.tasks.book import load_tasks
@@ -99,6 +100,7 @@ def ready_training(
     """A run about to start."""
     if engine.runtime not in RUNTIMES:
         raise UnknownNameError("runtime", engine.runtime, RUNTIMES)
+    check_tasks(config)
     check_judge(config.judge, is_virtual=engine.runtime == "serial")
     config = settle_devices(config, is_virtual=engine.runtime == "serial")
     if engine.runtime == "serial":
@@ -150,7 +152,8 @@ def evaluate(
     count = settings.eval.episodes if episodes is None else episodes
     if count < 1:
         raise UserError(f"at least one episode has to be played, not {count}")
-    tasks = choose_episodes(load_tasks(name, split), count, seed)
+    listed = load_tasks(name, split) if suite or not settings.tasks.file else tasks_of(settings, split)
+    tasks = choose_episodes(listed, count, seed)
     player = make_player(policy, mode=mode, suite=name) if isinstance(policy, str | Path) else policy
     settings = settle_devices(settings.model_copy(update={"seed": seed}), is_virtual=False)
     return summarise(play_tasks(player, tasks, settings, is_greedy=not is_sampled, on_episode=on_episode))

@@ -25,6 +25,7 @@ from distrl.runtime.learner import Learner, LearnerOptions
 from distrl.runtime.policies import load_start
 from distrl.runtime.run_directory import RunDirectory
 from distrl.runtime.successes import Example
+from distrl.runtime.task_lists import tasks_of
 from distrl.runtime.tensors import pack_tensors, unpack_tensors
 from distrl.tasks.book import load_tasks
 from distrl.tasks.fresh import FreshTasks
@@ -52,9 +53,9 @@ Listener = Callable[[Progress], None]
 
 def make_curriculum(config: Config, rng: Random, *, group_prefix: str = "") -> Curriculum:
     """Which tasks a run tries, and in what order."""
-    is_fresh = config.collect.has_fresh_tasks and config.tasks.split == "train"
+    is_fresh = config.collect.has_fresh_tasks and config.tasks.split == "train" and not config.tasks.file
     return Curriculum(
-        load_tasks(config.tasks.suite, config.tasks.split),
+        tasks_of(config, config.tasks.split),
         rng,
         fresh=FreshTasks(config.tasks.suite) if is_fresh else None,
         is_adaptive=config.collect.has_curriculum,
@@ -66,10 +67,15 @@ def make_curriculum(config: Config, rng: Random, *, group_prefix: str = "") -> C
 def show_expert(config: Config, policy: TinyPolicy) -> Iterator[Example]:
     """The demonstrations of a run, made as they are asked for: the first of those that the shipped starts imitate.
 
-    Who starts from scratch is shown nothing.
+    Who starts from scratch is shown nothing, and nobody is an expert for tasks of the user's own.
     """
     learner = config.learner
-    if config.policy.start != "scratch" and learner.imitated_successes and learner.imitation_weight:
+    if (
+        not config.tasks.file
+        and config.policy.start != "scratch"
+        and learner.imitated_successes
+        and learner.imitation_weight
+    ):
         tasks = load_tasks(config.tasks.suite, "train")
         shown = tasks_like(tasks, FreshTasks(config.tasks.suite), range(learner.demonstrations))
         yield from examples(policy, shown, scale=config.phone.scale)
@@ -114,7 +120,7 @@ class RunState:
     @property
     def held_out_tasks(self) -> list[Task]:
         """The held-out tasks of every evaluation, always the same ones."""
-        tasks = load_tasks(self.config.tasks.suite, "test")
+        tasks = tasks_of(self.config, "test")
         return choose_episodes(tasks, self.config.eval.episodes, EVALUATION_SEED)
 
     def _is_late(self) -> bool:
