@@ -54,6 +54,11 @@ def adb_maker(config: Config, number: int, clock: Clock) -> tuple[str, Callable[
         emulator = EmulatorOptions(**config.devices.emulator.model_dump())
         made = SimEmulator if config.judge.kind == "rule" else EmulatorDevice
         return name, lambda: made(name, server, emulator, clock=clock, options=options)
+    if number >= len(config.devices.serials):
+        raise UserError(
+            f"device number {number} is none of the {len(config.devices.serials)} in devices.serials, which are of the "
+            "machine that started the run; machines that join have simulated phones or emulators"
+        )
     serial = config.devices.serials[number]
     if config.judge.kind == "rule":
         # Only ground truth can be judged by a rule, and only our own phone has it: another says so at its first reset.
