@@ -67,6 +67,14 @@ def adb_maker(config: Config, number: int, clock: Clock) -> tuple[str, Callable[
     return serial, lambda: GuardedPhone(serial, server, safety, clock=clock, options=options)
 
 
+def reset_deadline_s(config: Config) -> float:
+    """How long a reset may take: that of an emulator may have to start it, cold after warm, and the original before."""
+    longest_s = config.env.operation_deadline_s
+    if config.devices.kind == "emulator":
+        longest_s += 3 * config.devices.emulator.boot_s
+    return longest_s
+
+
 def settle_devices(config: Config, *, is_virtual: bool) -> Config:
     """The configuration with the devices that there are; `UserError` with what to do if they cannot be used.
 
