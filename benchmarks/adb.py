@@ -1,8 +1,9 @@
 """What the way through adb costs. Run: python benchmarks/adb.py [--quick] [--json]
 
 A step is a tap and a fresh, checked screenshot at 360 x 800. It is timed on the sim directly, through the real adb
-server with our device, and through the adb tool started anew for each call. Phone and device share one process and one
-core; the adb server is a process of its own, private to the benchmark, and ended with it.
+server with our device (raw, and as the device does fastest), and through the adb tool started anew for each call. Phone
+and device share one process and one core; the adb server is a process of its own, private to the benchmark, and ended
+with it. A whole step is what training does: tap, screenshot, ui tree, activity, and the state that the rule looks at.
 """
 
 import argparse
@@ -16,13 +17,18 @@ import tempfile
 import time
 from collections.abc import Awaitable, Callable
 from random import Random
+from typing import Literal
 
 from distrl.core.clock import LoopClock
+from distrl.core.config import config_of
 from distrl.core.types import Tap
 from distrl.devices.adb.device import AdbDevice, AdbOptions
+from distrl.devices.adb.screenshot import Encoding
 from distrl.devices.adb.server import AdbServer, find_adb
+from distrl.devices.adb.sim_phone import OwnSimPhone, SimBehindAdb
 from distrl.devices.sim.adbd.server import Adbd
-from distrl.runtime.build import make_phone
+from distrl.devices.sim.device import SimDevice
+from distrl.runtime.build import make_phone, make_sim_device
 
 SCALE = 1 / 3
 WARM_STEPS = 20
@@ -61,13 +67,36 @@ async def directly(seconds: float) -> dict[str, float]:
     return await timed(step, seconds)
 
 
-async def through_server(seconds: float, port: int) -> dict[str, float]:
+async def whole_steps(seconds: float, device: SimDevice | SimBehindAdb) -> dict[str, float]:
+    """What an environment does for a step: act, look, judge."""
+    device.arrange({}, seed=0)
+    await device.reset()
+
+    async def step(tap: Tap) -> None:
+        await device.perform(tap)
+        await device.observe()
+        await device.inspect("clock")
+
+    return await timed(step, seconds)
+
+
+async def whole_steps_through_server(seconds: float, port: int) -> dict[str, float]:
+    """The same with the phone in a process of its own, as `devices.starts_sim_phones` has it."""
+    options = AdbOptions(settle_s=0.0, screenshot="raw")
+    device = OwnSimPhone("sim-0", AdbServer(port=port), clock=LoopClock(), options=options, scale=SCALE)
+    try:
+        return await whole_steps(seconds, device)
+    finally:
+        await device.close()
+
+
+async def through_server(seconds: float, port: int, encoding: Encoding | Literal["auto"]) -> dict[str, float]:
     """With our device, through the adb server."""
     adbd = Adbd(make_phone(scale=SCALE))
     serial = f"127.0.0.1:{await adbd.start()}"
     server = AdbServer(port=port)
     await server.connect(serial)
-    device = AdbDevice(serial, server, clock=LoopClock(), options=AdbOptions(settle_s=0.0))
+    device = AdbDevice(serial, server, clock=LoopClock(), options=AdbOptions(settle_s=0.0, screenshot=encoding))
 
     async def step(tap: Tap) -> None:
         await device.perform(tap)
@@ -106,13 +135,16 @@ async def measure(seconds: float) -> dict[str, dict[str, float]]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    found = {"sim": await directly(seconds)}
+    near = make_sim_device(config_of({"phone": {"scale": SCALE}}))
+    found = {"sim": await directly(seconds), "sim, whole step": await whole_steps(seconds, near)}
     with tempfile.TemporaryDirectory() as home:
         own = {**os.environ, "HOME": home, "ANDROID_USER_HOME": home, "TMPDIR": home}
         command = [str(find_adb()), "-P", str(port)]
         subprocess.run([*command, "start-server"], env=own, check=True, capture_output=True)
         try:
-            found["adb server"] = await through_server(seconds, port)
+            found["adb server, raw"] = await through_server(seconds, port, "raw")
+            found["adb server, fastest"] = await through_server(seconds, port, "auto")
+            found["adb, whole step"] = await whole_steps_through_server(seconds, port)
             found["adb tool"] = await through_tool(seconds, port)
         finally:
             subprocess.run([*command, "kill-server"], env=own, check=False, capture_output=True)
@@ -130,9 +162,9 @@ def main() -> None:
     if options.json:
         print(json.dumps({**found, "load": load}))
         return
-    print(f"{'way':12} {'steps/s':>9} {'ms a step':>10} {'ms of processor':>16}")
+    print(f"{'way':20} {'steps/s':>9} {'ms a step':>10} {'ms of processor':>16}")
     for way, figures in found.items():
-        print(f"{way:12} {figures['steps_per_s']:9.0f} {figures['step_ms']:10.2f} {figures['cpu_ms']:16.2f}")
+        print(f"{way:20} {figures['steps_per_s']:9.0f} {figures['step_ms']:10.2f} {figures['cpu_ms']:16.2f}")
     print(
         f"load of the machine: {load:.1f} on {os.cpu_count()} cores; the adb server's own processor time is not counted"
     )

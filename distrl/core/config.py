@@ -64,6 +64,10 @@ class TasksConfig(Section):
     templates: Annotated[tuple[str, ...], Strict(strict=False)] = Field(
         default=(), description="only tasks of these templates; of all if there are none"
     )
+    file: str = Field(
+        default="", description="a list of your own instead (.txt, .jsonl, .csv); needs a judge that looks"
+    )
+    max_steps: int = Field(default=15, ge=1, le=1000, description="steps allowed where that list does not say")
 
 
 class RewardsConfig(Section):

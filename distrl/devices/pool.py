@@ -9,6 +9,7 @@ a row there is nothing to wait for: whoever waits gets a `PoolError` that says w
 """
 
 import asyncio
+import logging
 from collections import Counter, deque
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -20,6 +21,7 @@ from distrl.core.clock import Clock
 from distrl.core.errors import DeviceError, DistrlError
 from distrl.core.interfaces import Device
 
+_log = logging.getLogger(__name__)
 State = Literal["ready", "leased", "healing", "quarantined"]
 
 
@@ -78,6 +80,7 @@ class Pool:
         except DeviceError as error:
             self._states[name] = "healing"
             self._note(name, error.cause)
+            _log.warning("%s failed (%s) and is healed: %s", name, error.cause, error)
             task = asyncio.get_running_loop().create_task(self._heal(name))
             self._healing.add(task)
             task.add_done_callback(self._healing.discard)
@@ -160,6 +163,7 @@ class Pool:
                     await self._devices[name].observe()
             except Exception as error:  # nobody waits for this task: what it raised would lose the device for ever
                 self._note(name, _cause_of(error))
+                _log.warning("%s cannot be healed yet (%s): %s", name, _cause_of(error), error)
             else:
                 self._put(name)
                 return

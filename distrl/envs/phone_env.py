@@ -32,6 +32,8 @@ class EnvOptions(msgspec.Struct, frozen=True, kw_only=True):
     max_steps: int | None = None
     """Fewer than the task allows, if so many are fewer."""
     operation_deadline_s: float = 120.0
+    reset_deadline_s: float | None = None
+    """For devices that a reset may have to start; as any operation if None."""
 
 
 class PhoneEnvironment:
@@ -60,7 +62,7 @@ class PhoneEnvironment:
         if isinstance(self.device, Guarded):
             allowed = (tag.removeprefix(ALLOWS) for tag in task.tags if tag.startswith(ALLOWS))
             self.device.permit(frozenset(allowed))
-        await self._in_time(self.device.reset())
+        await self._in_time(self.device.reset(), self._options.reset_deadline_s)
         self._task, self._steps, self._is_over = task, [], False
         self._terms = RewardTerms(self._options.rewards)
         self._last = await self._observe()
@@ -141,10 +143,10 @@ class PhoneEnvironment:
                 return observation
         raise AssertionError("unreachable")
 
-    async def _in_time(self, operation: Coroutine[Any, Any, T]) -> T:
+    async def _in_time(self, operation: Coroutine[Any, Any, T], limit_s: float | None = None) -> T:
+        seconds = limit_s or self._options.operation_deadline_s
         try:
-            async with asyncio.timeout(self._options.operation_deadline_s):
+            async with asyncio.timeout(seconds):
                 return await operation
         except TimeoutError as error:
-            seconds = self._options.operation_deadline_s
             raise DeviceError("deadline", f"{self.device.name} did not answer within {seconds:.0f} s") from error

@@ -33,6 +33,7 @@ from distrl.runtime.results import TrainResult
 from distrl.runtime.run_directory import RunDirectory
 from distrl.runtime.run_state import EVALUATION_SEED, Listener, RunState
 from distrl.runtime.simulation import Simulation, is_simulated
+from distrl.runtime.task_lists import check_tasks
 from distrl.runtime.trained import read_run
 from distrl.runtime.training import Training
 
@@ -112,6 +113,7 @@ def ready_training(
         if engine.runtime == "serial":
             raise UserError('policy.acts_through = "endpoint" needs real time: leave out --runtime serial')
         check_acting(config)
+    check_tasks(config)
     check_judge(config.judge, is_virtual=engine.runtime == "serial")
     config = settle_devices(config, is_virtual=engine.runtime == "serial")
     if engine.runtime == "serial":

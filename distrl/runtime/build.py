@@ -22,7 +22,7 @@ from distrl.envs.gym_env import GymOptions, PhoneGym
 from distrl.envs.phone_env import EnvOptions, PhoneEnvironment
 from distrl.envs.rewards import Rewards
 from distrl.policies.prompts import PROMPT_NAMES
-from distrl.runtime.build_devices import adb_maker
+from distrl.runtime.build_devices import adb_maker, reset_deadline_s
 from distrl.runtime.build_judge import make_environment_judge
 from distrl.tasks.book import load_tasks, seed_of, world_of
 from distrl.tasks.generate import SIZES
@@ -59,7 +59,7 @@ def make_pool(config: Config, count: int, *, first: int = 0, clock: Clock | None
         if config.devices.kind == "sim"
         else dict(adb_maker(config, n, clock) for n in numbers)
     )
-    return Pool(makers, clock=clock, options=PoolOptions(probe_s=config.env.operation_deadline_s))
+    return Pool(makers, clock=clock, options=PoolOptions(probe_s=reset_deadline_s(config)))
 
 
 def make_environment(config: Config, device: Device, *, is_judged_beside: bool = False) -> PhoneEnvironment:
@@ -69,6 +69,7 @@ def make_environment(config: Config, device: Device, *, is_judged_beside: bool =
         max_episode_s=config.env.max_episode_s,
         max_steps=config.env.max_steps,
         operation_deadline_s=config.env.operation_deadline_s,
+        reset_deadline_s=reset_deadline_s(config),
         rewards=Rewards(**config.rewards.model_dump()),
     )
     judge = make_environment_judge(config.judge, device, is_beside=is_judged_beside)

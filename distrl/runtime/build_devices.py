@@ -54,12 +54,25 @@ def adb_maker(config: Config, number: int, clock: Clock) -> tuple[str, Callable[
         emulator = EmulatorOptions(**config.devices.emulator.model_dump())
         made = SimEmulator if config.judge.kind == "rule" else EmulatorDevice
         return name, lambda: made(name, server, emulator, clock=clock, options=options)
+    if number >= len(config.devices.serials):
+        raise UserError(
+            f"device number {number} is none of the {len(config.devices.serials)} in devices.serials, which are of the "
+            "machine that started the run; machines that join have simulated phones or emulators"
+        )
     serial = config.devices.serials[number]
     if config.judge.kind == "rule":
         # Only ground truth can be judged by a rule, and only our own phone has it: another says so at its first reset.
         return serial, lambda: SimBehindAdb(serial, server, clock=clock, options=options)
     safety = Safety(**config.devices.safety.model_dump())
     return serial, lambda: GuardedPhone(serial, server, safety, clock=clock, options=options)
+
+
+def reset_deadline_s(config: Config) -> float:
+    """How long a reset may take: that of an emulator may have to start it, cold after warm, and the original before."""
+    longest_s = config.env.operation_deadline_s
+    if config.devices.kind == "emulator":
+        longest_s += 3 * config.devices.emulator.boot_s
+    return longest_s
 
 
 def settle_devices(config: Config, *, is_virtual: bool) -> Config:

@@ -1,4 +1,4 @@
-"""The tasks of a run: a table `[tasks]` and a split in, those tasks of the suite out that the table leaves."""
+"""The tasks of a run: a table `[tasks]` and a split in; out the user's own, or what the table leaves of the suite."""
 
 import itertools
 from collections.abc import Iterator
@@ -7,6 +7,7 @@ from distrl.core.config import TasksConfig
 from distrl.core.errors import UnknownNameError, UserError
 from distrl.core.types import Task
 from distrl.runtime.evaluation import choose_episodes
+from distrl.runtime.task_lists import listed_tasks
 from distrl.tasks.book import load_tasks, template_of
 from distrl.tasks.generate import SIZES, draw_task, names_of
 
@@ -16,6 +17,8 @@ MAX_MORE = 1000
 
 def chosen_tasks(config: TasksConfig, split: str) -> list[Task]:
     """All tasks of the split, or those that are easy enough and of the templates that are named."""
+    if config.file:
+        return listed_tasks(config, split)
     tasks = load_tasks(config.suite, split)
     if not config.templates and config.max_difficulty is None:
         return list(tasks)
@@ -37,7 +40,7 @@ def chosen_tasks(config: TasksConfig, split: str) -> list[Task]:
 def episodes_of(config: TasksConfig, split: str, count: int, seed: int) -> list[Task]:
     """The tasks of an evaluation. Where few are left of the test, more are drawn like them rather than tried twice."""
     tasks = chosen_tasks(config, split)
-    if split == "test" and len(tasks) < min(count, len(load_tasks(config.suite, split))):
+    if split == "test" and not config.file and len(tasks) < min(count, len(load_tasks(config.suite, split))):
         tasks += itertools.islice(_more_tests(config.suite, tasks), count - len(tasks))
     return choose_episodes(tasks, count, seed)
 

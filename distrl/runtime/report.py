@@ -16,6 +16,7 @@ from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from distrl import __version__
 from distrl.core.config import Config
+from distrl.core.config_devices import DevicesConfig
 from distrl.core.interfaces import Decider
 from distrl.core.types import Action, Outcome, Situation, Step, Task, Wait
 from distrl.runtime.api import TrainResult
@@ -84,9 +85,11 @@ def write_report(result: TrainResult, *, tick: Tick = lambda: None) -> Summary:
     assert result.run_dir is not None, "a report is written into a run directory"
     directory, config = result.run_dir, result.config
     draw_curve(result.curve, config, directory / "learning_curve.png")
-    films = film_progress(result.start, result.policy, config, directory, tick=tick)
+    # Films show the built-in phone, which knows nothing of tasks of the user's own.
+    films = None if config.tasks.file else film_progress(result.start, result.policy, config, directory, tick=tick)
+    filmed = [films.before, films.after] if films is not None else []
     weights = sorted(path.name for path in (directory / "weights").glob("*.safetensors"))
-    files = ["summary.json", "learning_curve.png", films.before, films.after, *(f"weights/{name}" for name in weights)]
+    files = ["summary.json", "learning_curve.png", *filmed, *(f"weights/{name}" for name in weights)]
     summary = summarise_run(result.curve, config, films=films, files=files)
     write_safely(directory / "summary.json", msgspec.json.format(msgspec.json.encode(summary), indent=2))
     return summary
@@ -204,7 +207,7 @@ def choose_film_task(start: Decider, end: Decider, config: Config, *, tick: Tick
     """The hardest held-out task that only the end solves; else one it solves as well; else the first there is."""
     episodes = episodes_of(config.tasks, "test", config.eval.episodes, EVALUATION_SEED)
     tasks = list({task.id: task for task in episodes}.values())[: num_film_candidates(config)]
-    settings = config.model_copy(update={"seed": EVALUATION_SEED})
+    settings = config.model_copy(update={"seed": EVALUATION_SEED, "devices": DevicesConfig()})
 
     def outcomes(policy: Decider, tried: Sequence[Task]) -> dict[Outcome, list[Task]]:
         found: dict[Outcome, list[Task]] = {}

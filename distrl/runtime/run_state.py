@@ -61,7 +61,7 @@ Listener = Callable[[Progress], None]
 
 def make_curriculum(config: Config, rng: Random, *, group_prefix: str = "") -> Curriculum:
     """Which tasks a run tries, and in what order."""
-    is_fresh = config.collect.has_fresh_tasks and config.tasks.split == "train"
+    is_fresh = config.collect.has_fresh_tasks and config.tasks.split == "train" and not config.tasks.file
     return Curriculum(
         chosen_tasks(config.tasks, config.tasks.split),
         rng,
@@ -75,10 +75,15 @@ def make_curriculum(config: Config, rng: Random, *, group_prefix: str = "") -> C
 def show_expert(config: Config, policy: AnyPolicy) -> Iterator[Example]:
     """The demonstrations of a run, made as they are asked for: the first of those that the shipped starts imitate.
 
-    Who starts from scratch is shown nothing.
+    Who starts from scratch is shown nothing, and nobody is an expert for tasks of the user's own.
     """
     learner = config.learner
-    if config.policy.start != "scratch" and learner.imitated_successes and learner.imitation_weight:
+    if (
+        not config.tasks.file
+        and config.policy.start != "scratch"
+        and learner.imitated_successes
+        and learner.imitation_weight
+    ):
         tasks = chosen_tasks(config.tasks, "train")
         shown = tasks_like(tasks, FreshTasks(config.tasks.suite), range(learner.demonstrations))
         yield from examples(policy, shown, scale=config.phone.scale)

@@ -18,6 +18,7 @@ from distrl.devices.adb.screenshot import screen_of
 from distrl.devices.adb.server import AdbServer, failure, find_adb, port_of
 from distrl.devices.pool import Pool
 from distrl.devices.sim.adbd.server import Adbd
+from distrl.devices.sim.state import Page
 
 from .adb_bench import HandClock, Tool, connected, make_adbd
 
@@ -224,12 +225,15 @@ def test_a_phone_that_is_offline_is_named_and_back_after_its_half_minute(adb: To
 def test_an_app_that_crashes_ends_the_episode_or_is_shown_where_that_is_part_of_the_task(adb: Tool) -> None:
     async def use(*, aborts: bool) -> tuple[str, str]:
         options = AdbOptions(settle_s=0.0, aborts_on_dialogs=aborts)
-        async with connected(adb, make_adbd(script={2: "app_crash"}), options=options) as device:
+        adbd = make_adbd(script={2: "app_crash"})
+        async with connected(adb, adbd, options=options) as device:
             await device.perform(OpenApp(app="Notes"))
             shown = ""
             if not aborts:
                 shown = await device.activity()
             cause = (await cause_of(device.observe()))[0]
+            adbd.android.phone.open_app("clock")
+            adbd.android.phone.push(Page("system", "not_responding", "clock"))
             await device.reset()
             assert "launcher" in await device.activity()
             return shown, cause

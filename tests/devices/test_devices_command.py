@@ -121,6 +121,28 @@ def test_something_else_at_the_port_of_adb_is_named(monkeypatch: pytest.MonkeyPa
     assert "ANDROID_ADB_SERVER_PORT" in line["fix"]
 
 
+def test_a_policy_is_measured_on_a_phone_that_adb_reaches(monkeypatch: pytest.MonkeyPatch) -> None:
+    (serial,) = distrl("devices", "start", "--set", "phone.scale=0.1").out.split()
+    try:
+        monkeypatch.setenv("DISTRL_DEVICES__KIND", "adb")
+        monkeypatch.setenv("DISTRL_DEVICES__SERIALS", json.dumps([serial]))
+        monkeypatch.setenv("DISTRL_DEVICES__SETTLE_S", "0.0")
+        done = distrl("eval", "--policy", "idle", "--suite", "general", "--episodes", "2", "--json")
+        assert done.status == 0, done.err
+        assert json.loads(done.out)["episodes"] == 2
+    finally:
+        distrl("devices", "stop")
+
+
+def test_the_example_is_a_configuration_and_what_cannot_be_served_is_told() -> None:
+    example = Path(__file__).parents[2] / "examples" / "adb.toml"
+    shown = json.loads(distrl("config", "show", "--config", str(example), "--json").out)
+    assert (shown["devices"]["kind"], shown["devices"]["starts_sim_phones"]) == ("adb", True)
+    alone = distrl("phone", "--grpc", "0")
+    assert alone.status == 2
+    assert "--adb" in alone.err
+
+
 def test_training_on_devices_that_are_not_there_is_refused_at_once(tmp_path: Path) -> None:
     for words, hint in (
         (("devices.serials=['127.0.0.1:9']",), "127.0.0.1:9"),

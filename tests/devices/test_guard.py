@@ -7,6 +7,7 @@ import pytest
 
 from distrl.core.clock import LoopClock
 from distrl.core.types import Button, OpenApp, Press, Tap, TypeText
+from distrl.devices.adb.device import AdbOptions
 from distrl.devices.adb.guard import GuardedPhone, Safety
 from distrl.devices.adb.server import AdbServer
 from distrl.devices.sim.adbd.server import Adbd
@@ -110,6 +111,21 @@ def test_a_button_that_sends_pays_or_installs_is_not_touched(adb: Tool) -> None:
         assert sum(device.refusals.values()) == 4
 
     guarded(adb, use)
+
+
+def test_the_fence_reads_the_tree_also_where_the_policy_does_without(adb: Tool) -> None:
+    async def main() -> None:
+        adbd = make_adbd()
+        async with listening(adbd) as port:
+            options = AdbOptions(settle_s=0.0, ui_tree="none")
+            server = AdbServer(port=adb.port)
+            device = GuardedPhone(f"127.0.0.1:{port}", server, ON, clock=LoopClock(), options=options)
+            await device.reset()
+            assert (await device.observe()).elements == ()
+            await device.perform(Tap(x=0.5, y=0.5))
+            assert device._elements
+
+    asyncio.run(main())
 
 
 def test_enter_does_not_send_a_message(adb: Tool) -> None:

@@ -35,6 +35,7 @@ from distrl.envs.rewards import Rewards, RewardTerms, is_same
 from distrl.envs.screens import check_screen, decode_screen
 from distrl.runtime.build import make_environment, make_setup, make_sim_device
 from distrl.tasks.book import expert_for, load_tasks
+from distrl.tasks.judges.script import ScriptJudge
 
 TASK = load_tasks("general", "train")[0]
 
@@ -290,3 +291,42 @@ def test_encoded_screens_are_decoded_and_their_size_is_checked() -> None:
     assert decode_screen(good)[1, 2].tolist() == [10, 20, 30]
     with pytest.raises(DeviceError, match="3 x 2"):
         check_screen(Screen(data=buffer.getvalue(), width=2, height=3, encoding="png"))
+
+
+def test_a_reset_that_has_to_start_its_device_has_a_deadline_of_its_own() -> None:
+    from distrl.core.config import config_of
+    from distrl.runtime.build_devices import reset_deadline_s
+
+    tables = {"kind": "emulator", "emulator": {"avd": "x", "boot_s": 100.0}}
+    assert reset_deadline_s(config_of({"devices": tables, "env": {"operation_deadline_s": 30.0}})) == 330.0
+    assert reset_deadline_s(config_of({"env": {"operation_deadline_s": 30.0}})) == 30.0
+
+    async def main(reset_deadline_s: float | None) -> str:
+        options = EnvOptions(operation_deadline_s=5.0, reset_deadline_s=reset_deadline_s)
+        environment = PhoneEnvironment(SlowStart(), ScriptJudge(("failure",)), options)
+        try:
+            await environment.reset(TASK, Setup())
+        except DeviceError as error:
+            return error.cause
+        return ""
+
+    assert run_virtual(main(None)) == "deadline"
+    assert run_virtual(main(60.0)) == ""
+
+
+class SlowStart:
+    """A device that takes half a minute to start, and nothing after that."""
+
+    name = "slow"
+
+    async def reset(self) -> None:
+        await asyncio.sleep(30.0)
+
+    async def observe(self) -> Observation:
+        return Observation(screen=Screen(data=bytes([1, 2, 3]), width=1, height=1), activity="", time_s=0.0)
+
+    async def perform(self, action: object) -> None:
+        pass
+
+    async def close(self) -> None:
+        pass

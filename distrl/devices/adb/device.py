@@ -110,7 +110,12 @@ class AdbDevice:
         Starts an adb server if there is none any more, and connects again to a device that is reached by host:port.
         """
         await self._reach()
-        before = await self.activity()
+        try:
+            before = await self.activity()
+        except DeviceError as error:
+            if error.cause != "app_dialog":
+                raise
+            before = await self.activity()  # the app that the dialog was about is ended, and so is the dialog
         await self._press(Button.HOME)
         home = (await self.activity()).partition("/")[0]
         if before and before.partition("/")[0] != home:

@@ -166,6 +166,8 @@ class GuardedPhone(AdbDevice):
                     return "unknown_field"
                 return "password" if field is not None and field.is_password else ""
             case Tap() | LongPress():
+                if self._options.ui_tree == "none":  # the policy does without; the fence does not
+                    self._elements = await self._ui_tree() or ()
                 return self._reason_against_touch(action.x, action.y)
             case Press(button=Button.ENTER) if _IS_PACKAGE["message"].search(self._package):
                 return "" if self._allows("message") else "message"

@@ -48,7 +48,6 @@ class SimBehindAdb(AdbDevice):
         """A fresh phone as it was arranged."""
         await self._reach()
         await self._truth("arrange", base64.b64encode(msgspec.json.encode(self._setup)).decode())
-        await self._settled()
 
     async def _wait(self) -> None:
         """Time passes on the phone, whatever it does here."""
