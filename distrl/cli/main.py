@@ -15,7 +15,7 @@ from typing import Annotated
 import typer
 
 from distrl import __version__
-from distrl.cli import config, evaluate, export, judge, phone, plan, runs, tasks, train, warm_start, worker
+from distrl.cli import config, evaluate, export, judge, phone, plan, runs, serve, tasks, train, warm_start, worker
 from distrl.cli.output import Output
 from distrl.core.errors import DistrlError, UserError
 
@@ -37,6 +37,7 @@ app.command()(worker.worker)
 app.command()(plan.plan)
 app.command(name="eval")(evaluate.evaluate)
 app.command()(export.export)
+app.command()(serve.serve)
 app.command()(warm_start.imitate)
 app.command()(warm_start.pretrain)
 app.command()(phone.phone)

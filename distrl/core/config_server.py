@@ -1,8 +1,12 @@
-"""What is told about a model behind a server, in the tables of all that ask one: a judge, a policy."""
+"""What is told about a model behind a server, in the tables of all that ask one: judges and policies."""
 
-from pydantic import Field
+from typing import Annotated
+
+from pydantic import Field, Strict
 
 from distrl.core.config_section import Section
+
+Extra = bool | int | Annotated[float, Strict(strict=False)] | str
 
 
 class ServerConfig(Section):
@@ -29,3 +33,21 @@ class ServerConfig(Section):
     )
     prompt_price: float = Field(default=0.0, ge=0, description="price of a million tokens of questions")
     completion_price: float = Field(default=0.0, ge=0, description="price of a million tokens of answers")
+
+
+class EndpointConfig(ServerConfig):
+    """A policy behind an OpenAI-compatible server (docs/how-to/endpoint.md)."""
+
+    answers_as: str = Field(default="", description="its name in answers, if that is not the one it is asked by")
+    prompt: str = Field(default="json", min_length=1, description="how it is asked and answers, see docs/actions.md")
+    num_screens: int | None = Field(
+        default=None, ge=0, le=16, description="last screens it is shown; as the prompt is made for if absent"
+    )
+    num_actions: int = Field(default=16, ge=0, le=64, description="last actions it is told")
+    max_answer_tokens: int = Field(default=128, ge=1, description="longest answer")
+    temperature: float = Field(default=1.0, gt=0, le=2, description="temperature of sampled answers; else it is 0")
+    log_probs: bool = Field(default=False, description="ask for log-probabilities, and take no answer without them")
+    adapter_dir: str = Field(
+        default="", description="training through the server: a directory that it sees too, under the same path"
+    )
+    extra: dict[str, Extra] = Field(default={}, description="more keys of each call, which only this server knows")

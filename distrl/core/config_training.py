@@ -4,8 +4,10 @@ from typing import Literal
 
 from pydantic import Field
 
+from distrl.core.config_autoui import AutoUIConfig
 from distrl.core.config_model import HfConfig
 from distrl.core.config_section import Section
+from distrl.core.config_server import EndpointConfig
 
 Option = bool | int | float | str
 
@@ -13,8 +15,9 @@ Option = bool | int | float | str
 class PolicyConfig(Section):
     """The network that acts."""
 
-    kind: Literal["tiny", "hf"] = Field(
-        default="tiny", description="which policy: the small network made for this, or a model of transformers"
+    kind: Literal["tiny", "hf", "autoui", "endpoint"] = Field(
+        default="tiny",
+        description="which policy: the small network made for this, a model of transformers, the paper's, a server",
     )
     mode: Literal["pixels", "text"] = Field(
         default="pixels", description="what it sees: crops of the screenshot, or the text of the ui tree"
@@ -26,11 +29,19 @@ class PolicyConfig(Section):
         "safetensors file (for kind hf the directory that `distrl imitate` wrote)",
     )
     hf: HfConfig = Field(default=HfConfig(), description="the model, if kind is hf")
+    acts_through: Literal["itself", "endpoint"] = Field(
+        default="itself", description="kind hf: who acts in training, the workers or the server of [policy.endpoint]"
+    )
+    autoui: AutoUIConfig = Field(default=AutoUIConfig(), description="the models, if kind is autoui")
+    endpoint: EndpointConfig = Field(
+        default=EndpointConfig(), description="`endpoint`: the server, and how it is asked"
+    )
 
     @property
     def label(self) -> str:
         """A word for what acts, for titles and tables."""
-        return self.mode if self.kind == "tiny" else self.hf.model.rstrip("/").rpartition("/")[2]
+        models = {"hf": self.hf.model, "autoui": self.autoui.model, "endpoint": self.endpoint.model}
+        return self.mode if self.kind == "tiny" else models[self.kind].rstrip("/").rpartition("/")[2]
 
 
 class AlgorithmConfig(Section):

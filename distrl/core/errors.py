@@ -28,6 +28,19 @@ class ServerError(DistrlError):
     """A model behind HTTP did not answer, or with something else than what it was asked for."""
 
 
+class RefusedError(ServerError):
+    """The server will say the same again: a wrong key, no credit, a wrong address, a model that is not there."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+    @property
+    def is_lasting(self) -> bool:
+        """Whether the next call would be refused too; what is wrong with one question says nothing about another."""
+        return self.status in (401, 402, 403, 404)
+
+
 class UserError(ValueError):
     """A mistake in what a user wrote: printed without a traceback, exit status 2."""
 

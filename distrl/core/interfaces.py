@@ -130,6 +130,15 @@ class Decider(Protocol):
         ...
 
 
+@runtime_checkable
+class RemoteDecider(Protocol):
+    """A policy somewhere else: each decision is waited for by itself, and others are made meanwhile."""
+
+    async def decide_one(self, situation: Situation, rng: Random | None, snapshot: Any = None) -> Decision:
+        """The decision in one situation; raises `ServerError` if there is none to be had."""
+        ...
+
+
 class TrajectorySink(Protocol):
     """Where a worker sends what it has finished."""
 

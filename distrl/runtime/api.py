@@ -6,6 +6,7 @@
 Mistakes in a configuration or a name are `UserError`s, which are `ValueError`s, and name everything that is wrong.
 """
 
+import os
 import re
 import tempfile
 import time
@@ -18,8 +19,10 @@ from distrl.core.errors import UnknownNameError, UserError
 from distrl.core.interfaces import Decider
 from distrl.core.types import Trajectory
 from distrl.policies.tiny.policy import Mode, TinyPolicy
+from distrl.runtime.acting import check_acting
 from distrl.runtime.asynchronous import JOURNAL, check_asynchronous
 from distrl.runtime.build import KNOWN_NAMES
+from distrl.runtime.build_endpoint import CANNOT_TRAIN
 from distrl.runtime.build_judge import check_judge
 from distrl.runtime.chosen_tasks import episodes_of
 from distrl.runtime.evaluation import Report, summarise
@@ -102,6 +105,12 @@ def ready_training(
     """A run about to start."""
     if engine.runtime not in RUNTIMES:
         raise UnknownNameError("runtime", engine.runtime, RUNTIMES)
+    if config.policy.kind == "endpoint":
+        raise UserError(CANNOT_TRAIN)
+    if config.policy.acts_through == "endpoint":
+        if engine.runtime == "serial":
+            raise UserError('policy.acts_through = "endpoint" needs real time: leave out --runtime serial')
+        check_acting(config)
     check_judge(config.judge, is_virtual=engine.runtime == "serial")
     if engine.runtime == "serial":
         return ReadyTraining(config, run_dir, listener, num_workers=max(1, engine.num_workers))
@@ -155,14 +164,17 @@ def evaluate(
     if count < 1:
         raise UserError(f"at least one episode has to be played, not {count}")
     tasks = episodes_of(settings.tasks, split, count, seed)
-    player = make_player(policy, mode=mode, suite=name) if isinstance(policy, str | Path) else policy
+    player = make_player(policy, mode=mode, suite=name, config=settings) if isinstance(policy, str | Path) else policy
     settings = settings.model_copy(update={"seed": seed})
     return summarise(play_tasks(player, tasks, settings, is_greedy=not is_sampled, on_episode=on_episode))
 
 
 def make_policy(source: str | Path, *, mode: Mode | None = None, suite: str = "general") -> Player:
-    """A policy: `expert`, `random`, `idle`, `imitation` (of a suite), a run directory, an export or a weights file."""
-    return make_player(source, mode=mode, suite=suite)
+    """A policy: `expert`, `random`, `idle`, `imitation` (of a suite), a run directory, an export or a weights file.
+
+    `endpoint` is the server of the default configuration and the environment; `evaluate` takes any configuration.
+    """
+    return make_player(source, mode=mode, suite=suite, config=load_config(environ=os.environ, names=KNOWN_NAMES))
 
 
 def new_run_dir(config: Config, *, now_s: float, parent: Path = Path("runs")) -> Path:

@@ -21,6 +21,7 @@ from distrl.devices.sim.variations import VARIATIONS
 from distrl.envs.gym_env import GymOptions, PhoneGym
 from distrl.envs.phone_env import EnvOptions, PhoneEnvironment
 from distrl.envs.rewards import Rewards
+from distrl.policies.prompts import PROMPT_NAMES
 from distrl.runtime.build_judge import make_judge
 from distrl.tasks.book import load_tasks, seed_of, world_of
 from distrl.tasks.generate import SIZES
@@ -77,6 +78,7 @@ KNOWN_NAMES: Mapping[str, Collection[str]] = {
     "tasks.suite": tuple(SIZES),
     "phone.variations": tuple(VARIATIONS),
     "phone.faults": tuple(FAULTS),
+    "policy.endpoint.prompt": PROMPT_NAMES,
 }
 """The values of configuration keys that only the folders below know."""
 

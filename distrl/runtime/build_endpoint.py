@@ -1,16 +1,23 @@
-"""The part of build.py that knows servers: what the configuration says about one in, an `Endpoint` with limits out."""
+"""The part of build.py that knows servers: what the configuration says about one in, an endpoint or a policy out."""
 
 import os
 import time
 from typing import TYPE_CHECKING
 
 from distrl.core.clock import LoopClock
-from distrl.core.config_server import ServerConfig
+from distrl.core.config_server import EndpointConfig, ServerConfig
 from distrl.core.errors import UserError
 from distrl.core.seeds import derive_random
 
 if TYPE_CHECKING:
     from distrl.core.calls.endpoint import Endpoint
+    from distrl.policies.endpoint import EndpointPolicy
+
+TABLE = "policy.endpoint"
+CANNOT_TRAIN = (
+    'policy.kind = "endpoint" cannot be trained: its weights are the server\'s. Measure it with `distrl eval --policy '
+    "endpoint`, and train a model of your own"
+)
 
 
 def make_endpoint(config: ServerConfig, *, table: str) -> "Endpoint":
@@ -38,6 +45,28 @@ def make_endpoint(config: ServerConfig, *, table: str) -> "Endpoint":
     rng = derive_random(time.time_ns(), table, os.getpid())
     key = key_of(config, table)
     return Endpoint(config.url, key, limits, patience, clock=clock, rng=rng, wall_s=time.time, table=table)
+
+
+def make_endpoint_policy(config: EndpointConfig) -> "EndpointPolicy":
+    """The policy behind the server of the configuration; nothing is asked of it yet."""
+    try:
+        from distrl.policies.endpoint import EndpointOptions, EndpointPolicy
+    except ModuleNotFoundError as error:
+        raise UserError(f'this needs {error.name}; install with: pip install "distrl[endpoint]"') from error
+    from distrl.policies.prompts import make_prompt
+
+    if not config.model:
+        raise UserError(f"{TABLE}.model is not set: the name of a model at {TABLE}.url is wanted")
+    options = EndpointOptions(
+        model=config.model,
+        answers_as=config.answers_as,
+        temperature=config.temperature,
+        max_answer_tokens=config.max_answer_tokens,
+        needs_log_probs=config.log_probs,
+        extra=config.extra,
+    )
+    prompt = make_prompt(config.prompt, num_screens=config.num_screens, num_actions=config.num_actions)
+    return EndpointPolicy(make_endpoint(config, table=TABLE), prompt, options)
 
 
 def key_of(config: ServerConfig, table: str) -> str:

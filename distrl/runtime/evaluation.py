@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from distrl.core.config import Config
-from distrl.core.interfaces import Decider
+from distrl.core.interfaces import Decider, RemoteDecider
 from distrl.core.seeds import derive_random
 from distrl.core.types import Decision, Observation, Outcome, Screen, Situation, Task, Trajectory
 from distrl.runtime.build import make_environment, make_pool, make_setup
@@ -109,7 +109,7 @@ class Scripted:
 
 
 async def evaluate(
-    policy: Decider,
+    policy: Decider | RemoteDecider,
     tasks: Sequence[Task],
     config: Config,
     *,

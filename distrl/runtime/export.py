@@ -32,6 +32,7 @@ from distrl.policies.tiny.words import MAX_WORDS
 from distrl.runtime.demonstrations import demonstrate
 from distrl.runtime.export_card import measured
 from distrl.runtime.export_model import FORMATS, write_model
+from distrl.runtime.saved_weights import weight_files, write_weights
 from distrl.runtime.tensors import pack_tensors
 from distrl.runtime.trained import WEIGHTS, TrainedRun
 from distrl.tasks.book import load_tasks
@@ -75,17 +76,23 @@ def export_run(run: TrainedRun, to: str, out: Path) -> list[str]:
         raise UnknownNameError("format", to, (*writers, *FORMATS))
     if run.config.policy.kind == "tiny" and to not in writers:
         raise UserError(f"--to {to} is for adapters of pre-trained models; a tiny policy is exported as hf or onnx")
+    if run.config.policy.kind == "autoui" and to != "hf":
+        raise UserError(f"--to {to}: all of AutoUI's T5 is trained, so there is no adapter; it is exported as hf")
     if out.exists() and not (out.is_dir() and not any(out.iterdir())):
         raise UserError(f"{out} is there already; choose another --out, or remove it")
     policy = run.load_policy()
+    if not isinstance(policy, TinyPolicy):
+        from distrl.policies.hf.policy import HfPolicy
     aside = out.with_name(f".{out.name}.aside")
     try:
         shutil.rmtree(aside, ignore_errors=True)
         aside.mkdir(parents=True)
         if isinstance(policy, TinyPolicy):
             writers[to](run, policy, aside)
-        else:
+        elif isinstance(policy, HfPolicy):
             write_model(run, policy, to, aside)
+        else:
+            write_weights(aside, weight_files(policy))
         if out.exists():
             out.rmdir()
         aside.rename(out)

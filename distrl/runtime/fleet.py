@@ -10,6 +10,7 @@ with the weights it has and comes back later, at a time of its own, so that a th
 
 import asyncio
 import hashlib
+import logging
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable
 from random import Random
@@ -18,7 +19,7 @@ from typing import Protocol
 import msgspec
 
 from distrl.core.clock import Clock
-from distrl.core.errors import DistrlError
+from distrl.core.errors import DistrlError, ServerError
 from distrl.core.types import Trajectory
 from distrl.runtime.curriculum import Assignment, Curriculum
 from distrl.runtime.hub import Known, News, Published, Receipt
@@ -28,6 +29,7 @@ from distrl.runtime.spool import Parcel, Spool
 from distrl.runtime.wire import encode
 from distrl.runtime.worker import Snapshot
 
+log = logging.getLogger(__name__)
 FIRST_WAIT_S, LONGEST_WAIT_S = 0.2, 10.0
 DELIVERED_AT_ONCE = 8
 MAX_UNDELIVERED = 8
@@ -216,7 +218,7 @@ class Follower:
         identity: Identity,
         link: HubLink,
         *,
-        load: Callable[[int, bytes], Snapshot],
+        load: Callable[[int, bytes], Snapshot | Awaitable[Snapshot]],
         patience: Patience,
         tell: Callable[[News], Awaitable[None]],
         measure: Callable[[], dict[str, float]],
@@ -287,7 +289,13 @@ class Follower:
         if hashlib.sha256(data).hexdigest() != published.digest:
             self.counters["damaged_weights"] += 1
             return None
-        return self._load(published.version, data)
+        try:
+            loaded = self._load(published.version, data)
+            return await loaded if isinstance(loaded, Awaitable) else loaded
+        except ServerError as error:
+            self.counters["adapters_not_loaded"] += 1
+            log.warning("version %d does not act yet: %s", published.version, error)
+            return None
 
     async def _pin(self, orders: tuple[Order, ...]) -> tuple[Order, ...]:
         """Have the weights of every order, and no others; the orders whose weights could be had."""

@@ -16,14 +16,13 @@ import msgspec
 from distrl.core.clock import Clock, LoopClock
 from distrl.core.config import Config
 from distrl.core.seeds import derive_random
+from distrl.runtime.acting import make_acting
 from distrl.runtime.build import make_environment, make_pool, make_setup
 from distrl.runtime.curriculum import Curriculum
 from distrl.runtime.fleet import Courier, FleetTasks, Follower, HubAwayError, HubLink, Identity, Patience
 from distrl.runtime.hub import News
-from distrl.runtime.policies import load_start
 from distrl.runtime.run_state import make_curriculum
 from distrl.runtime.spool import Spool
-from distrl.runtime.tensors import unpack_tensors
 from distrl.runtime.worker import Worker, WorkerOptions
 
 MEASURED_S = 10.0
@@ -68,11 +67,11 @@ class FleetWorker:
         self.tasks = FleetTasks(_curriculum(config, life), is_synchronous=config.collect.max_policy_lag == 0)
         rng = derive_random(config.seed, life, "patience")
         self.courier = Courier(self.identity, link, self.spool, patience=Patience(self._clock, rng))
-        policy = load_start(config)
+        policy, load = make_acting(config)
         self.follower = Follower(
             self.identity,
             link,
-            load=lambda version, data: policy.snapshot_of(version, unpack_tensors(data)),
+            load=load,
             patience=Patience(self._clock, rng),
             tell=self._hear,
             measure=self._measure,
@@ -138,6 +137,8 @@ class FleetWorker:
             "batch_size": batcher.num_decisions / max(1, batcher.num_batches),
             "spooled": float(len(self.spool)),
             "quarantined": float(self.pool.states()["quarantined"]),
+            "cut_short": float(self.worker.num_cut_short),
+            "not_loaded": float(self.follower.counters["adapters_not_loaded"]),
         }
         return self._stats
 

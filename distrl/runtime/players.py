@@ -1,10 +1,11 @@
 """Players: policies by name or path, and the evaluation of any of them.
 
-In: `expert`, `random`, `idle`, `imitation`, a run directory, an export or a weights file. Out: something that
-`play_tasks` lets try tasks. The expert looks into the phone, which no policy of an environment can, so it plays on a
-phone of its own.
+In: `expert`, `random`, `idle`, `imitation`, `endpoint`, a run directory, an export or a weights file. Out: something
+that `play_tasks` lets try tasks. The expert looks into the phone, which no policy of an environment can, so it plays on
+a phone of its own.
 """
 
+import asyncio
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import Random
@@ -13,20 +14,21 @@ from typing import Any, Protocol, runtime_checkable
 from distrl.core.clock import run_virtual
 from distrl.core.config import Config, config_of
 from distrl.core.errors import UserError
-from distrl.core.interfaces import Decider
+from distrl.core.interfaces import Decider, RemoteDecider
 from distrl.core.types import Action, Decision, Observation, Outcome, Ruling, Situation, Step, Task, Trajectory, Verdict
 from distrl.devices.sim.phone import Phone
 from distrl.policies.scripted import IdlePolicy, RandomPolicy
 from distrl.policies.tiny.policy import Mode
 from distrl.policies.trainable import Snapshot
 from distrl.runtime.build import KNOWN_NAMES, make_phone
+from distrl.runtime.build_endpoint import make_endpoint_policy
 from distrl.runtime.checking import arrange, play, see
 from distrl.runtime.evaluation import Scripted, evaluate
 from distrl.runtime.policies import AnyPolicy, load_start
 from distrl.runtime.trained import is_model_directory, load_model_directory, load_weights, read_run
 from distrl.tasks.book import expert_for
 
-NAMES = ("expert", "random", "idle", "imitation")
+NAMES = ("expert", "random", "idle", "imitation", "endpoint")
 SCRIPTS = ("expert", "random", "idle")
 """Those without a network: they have no mode and nothing to sample from."""
 
@@ -96,12 +98,15 @@ class HasWeights(Protocol):
         ...
 
 
-Player = ExpertPlayer | Decider
+Player = ExpertPlayer | Decider | RemoteDecider
+NO_CONFIG = Config()
 
 
-def make_player(source: str | Path, *, mode: Mode | None = None, suite: str = "general") -> Player:
+def make_player(
+    source: str | Path, *, mode: Mode | None = None, suite: str = "general", config: Config = NO_CONFIG
+) -> Player:
     """The policy of a name, a run directory, an export or a weights file; `UserError` if there is none such."""
-    if source in SCRIPTS and mode is not None:
+    if source in (*SCRIPTS, "endpoint") and mode is not None:
         raise UserError(f"{source} has no network: leave out the mode")
     match source:
         case "expert":
@@ -114,6 +119,8 @@ def make_player(source: str | Path, *, mode: Mode | None = None, suite: str = "g
         case "imitation":
             tables = {"tasks": {"suite": suite}, "policy": {"mode": mode or "pixels", "start": "imitation"}}
             return load_start(config_of(tables, KNOWN_NAMES))
+        case "endpoint":
+            return make_endpoint_policy(config.policy.endpoint)
     return _from_path(Path(source), mode)
 
 
@@ -145,6 +152,9 @@ def play_tasks(
     """Let a player try each task once, in order; `config.seed` decides everything that is random."""
     if isinstance(player, ExpertPlayer):
         return _play_expert(player, tasks, config, on_episode)
+    if isinstance(player, RemoteDecider):
+        # A server answers in real time, which virtual time would jump over.
+        return asyncio.run(evaluate(player, tasks, config, is_greedy=is_greedy, on_episode=on_episode))
     snapshot = player.snapshot() if isinstance(player, HasWeights) else None
     greedy = is_greedy and not isinstance(player, RandomPlayer)
     return run_virtual(evaluate(player, tasks, config, is_greedy=greedy, snapshot=snapshot, on_episode=on_episode))

@@ -12,9 +12,10 @@ from distrl.policies.tiny.policy import Mode, TinyPolicy
 from distrl.runtime.tensors import unpack_tensors
 
 if TYPE_CHECKING:
+    from distrl.policies.autoui.policy import AutoUIPolicy
     from distrl.policies.hf.policy import HfPolicy
 
-AnyPolicy: TypeAlias = "TinyPolicy | HfPolicy"
+AnyPolicy: TypeAlias = "TinyPolicy | HfPolicy | AutoUIPolicy"
 """What can be trained. `transformers` is imported only if it is used, which takes seconds."""
 AS_IT_IS = ("imitation", "scratch")
 """Starts that are the model as its makers left it."""
@@ -26,16 +27,14 @@ def load_start(config: Config) -> AnyPolicy:
     return load_tiny_start(config) if config.policy.kind == "tiny" else load_model_start(config)
 
 
-def load_model_start(config: Config) -> "HfPolicy":
+def load_model_start(config: Config) -> "HfPolicy | AutoUIPolicy":
     """A pre-trained model, with what `distrl imitate` has taught it if there is something."""
     require_models()
-    from distrl.policies.hf.policy import HfPolicy
-
     start = config.policy.start
     directory = None if start in AS_IT_IS else Path(start)
     if directory is not None and not directory.is_dir():
         raise UserError(f"policy.start: there is no directory {directory}; `distrl imitate --config FILE` writes one")
-    policy = HfPolicy(config.policy.hf, seed=config.seed)
+    policy = _new_model(config)
     if directory is not None:
         try:
             policy.load_tensors(read_saved(directory))
@@ -44,9 +43,19 @@ def load_model_start(config: Config) -> "HfPolicy":
     return policy
 
 
+def _new_model(config: Config) -> "HfPolicy | AutoUIPolicy":
+    if config.policy.kind == "autoui":
+        from distrl.policies.autoui.policy import AutoUIPolicy
+
+        return AutoUIPolicy(config.policy.autoui, seed=config.seed)
+    from distrl.policies.hf.policy import HfPolicy
+
+    return HfPolicy(config.policy.hf, seed=config.seed)
+
+
 def check_start(config: Config) -> None:
     """What can be known to be wrong without loading a large model."""
-    if config.policy.kind == "tiny":
+    if config.policy.kind != "hf":
         load_start(config)
         return
     require_models()

@@ -1,9 +1,11 @@
 """What training left behind, read back: a run directory in; its configuration, curve and policy out."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from pydantic import ValidationError
 
 from distrl.core.config import Config, load_config
 from distrl.core.errors import UserError
@@ -64,8 +66,10 @@ def load_model_directory(path: Path) -> AnyPolicy:
     """The policy that was saved or exported there, in the prompt that it was trained with."""
     require_models()
     from distrl.policies.hf.policy import HfPolicy
-    from distrl.policies.hf.saving import ADAPTER, read_about
+    from distrl.policies.hf.saving import ABOUT, ADAPTER, read_about
 
+    if "vision" in _table(path / ABOUT):
+        return _load_autoui(path / ABOUT)
     about = read_about(path)
     assert about is not None, "asked for only where it is"
     if (path / ADAPTER).is_file():
@@ -73,6 +77,26 @@ def load_model_directory(path: Path) -> AnyPolicy:
         load_saved(policy, path)
         return policy
     return HfPolicy(about.model_copy(update={"model": str(path), "adapter": "none"}))
+
+
+def _table(about: Path) -> Any:
+    try:
+        return json.loads(about.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise UserError(f"{about}: not the table of a policy: {error}") from error
+
+
+def _load_autoui(about: Path) -> AnyPolicy:
+    from distrl.core.config_autoui import AutoUIConfig
+    from distrl.policies.autoui.policy import AutoUIPolicy
+
+    try:
+        options = AutoUIConfig.model_validate(_table(about))
+    except ValidationError as error:
+        raise UserError(f"{about}: not the table of a policy: {error}") from error
+    policy = AutoUIPolicy(options.model_copy(update={"model": str(about.parent)}))
+    load_saved(policy, about.parent)
+    return policy
 
 
 def load_weights(path: Path, *, mode: Mode | None = None) -> TinyPolicy:

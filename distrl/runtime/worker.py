@@ -6,10 +6,11 @@
 
 There are as many loops as devices, and none waits for another one: it waits for a device that works, for what the
 device does, and for its decision. Decisions are made together: what waits when the first request has waited for
-`max_wait_s`, or when `max_batch` have come.
+`max_wait_s`, or when `max_batch` have come. A policy behind a server is asked for each by itself.
 """
 
 import asyncio
+import logging
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -20,14 +21,17 @@ from typing import Literal, Protocol, TypeVar
 
 import msgspec
 
-from distrl.core.errors import DeviceError
-from distrl.core.interfaces import Decider, Device, Environment, Setup
+from distrl.core.errors import DeviceError, RefusedError, ServerError
+from distrl.core.interfaces import Decider, Device, Environment, RemoteDecider, Setup
 from distrl.core.seeds import derive_random
 from distrl.core.types import Decision, Observation, Ruling, Situation, Step, Task, Trajectory, Verdict
 from distrl.runtime.curriculum import Assignment, TaskSource
 
 T = TypeVar("T")
+log = logging.getLogger(__name__)
 RESET_TRIES = 3
+MAX_OUTAGES = 5
+"""A task is given up, and the worker with it, when the policy's server has cut it short so often."""
 _NO_VERDICT = Verdict(ruling=Ruling.FAILURE, judge="", reason="the judge was not asked")
 
 
@@ -55,6 +59,8 @@ class WorkerOptions(msgspec.Struct, frozen=True, kw_only=True):
     batch_s: float = 0.0
     """What a batch costs in virtual time, beside `decision_s` for each decision in it; it is charged, not computed."""
     decision_s: float = 0.0
+    outage_pause_s: float = 10.0
+    """How long a loop leaves the policy's server alone after an outage; longer after each."""
     is_beside: bool = False
     """Whether decisions are computed in a thread of their own. A large model takes seconds, in which a worker has to be
     heard of and to deliver; a small one takes less than handing it over would."""
@@ -75,7 +81,7 @@ class Batcher:
     What comes while a batch is charged for waits for its end, as it would for a model that computes.
     """
 
-    def __init__(self, policy: Decider, options: WorkerOptions) -> None:
+    def __init__(self, policy: Decider | RemoteDecider, options: WorkerOptions) -> None:
         self._policy = policy
         self._options = options
         self._waiting: list[_Request] = []
@@ -87,7 +93,11 @@ class Batcher:
         self.num_decisions = 0
 
     async def decide(self, situation: Situation, rng: Random | None, weights: Callable[[], Snapshot]) -> Decision:
-        """The decision for one situation; unblocked by the batch it becomes part of."""
+        """The decision for one situation; unblocked by the batch it becomes part of, or by the server."""
+        if isinstance(self._policy, RemoteDecider):
+            self.num_batches += 1
+            self.num_decisions += 1
+            return await self._policy.decide_one(situation, rng, weights())
         loop = asyncio.get_running_loop()
         request = _Request(situation=situation, rng=rng, weights=weights, answer=loop.create_future())
         self._waiting.append(request)
@@ -144,6 +154,7 @@ class Batcher:
         rngs = [r.rng for r in group if r.rng is not None] or None
         self.num_batches += 1
         self.num_decisions += len(group)
+        assert not isinstance(self._policy, RemoteDecider)
         return self._policy.decide([r.situation for r in group], rngs, snapshot)
 
     def _tell(self, group: Sequence[_Request], decide: Callable[[], list[Decision]]) -> None:
@@ -177,7 +188,7 @@ class Worker:
     def __init__(
         self,
         devices: DeviceSource,
-        policy: Decider,
+        policy: Decider | RemoteDecider,
         *,
         weights: Callable[[Assignment], Snapshot],
         make_environment: Callable[[Device], Environment],
@@ -193,6 +204,8 @@ class Worker:
         self._options = options
         self.batcher = Batcher(policy, options)
         self.num_episodes = 0
+        self.num_cut_short = 0
+        """Episodes that were dropped because the policy's server gave no decision."""
         self.times: defaultdict[str, float] = defaultdict(float)
         """Seconds of all loops together by what they waited for: device, inference, send, task."""
 
@@ -212,12 +225,26 @@ class Worker:
             number = self.num_episodes
             self.num_episodes += 1
             trajectory = None
+            num_outages = 0
             while trajectory is None:  # a device that cannot even begin leaves the task to another one
                 async with self._devices.lease() as device:
-                    trajectory, failure = await self._episode(device, assignment, number)
+                    try:
+                        trajectory, failure = await self._episode(device, assignment, number)
+                    except ServerError as error:
+                        num_outages += 1
+                        await self._sit_out(error, num_outages)
+                        continue
                     if failure:
                         raise DeviceError(failure.partition(":")[0], failure)
             await self._timed("send", self._send(trajectory))
+
+    async def _sit_out(self, error: ServerError, num_outages: int) -> None:
+        """What a policy's server cut short is dropped, and its task tried anew; raises if that seems hopeless."""
+        self.num_cut_short += 1
+        if num_outages >= MAX_OUTAGES or (isinstance(error, RefusedError) and error.is_lasting):
+            raise error
+        log.warning("an episode is begun anew: %s", error)
+        await asyncio.sleep(self._options.outage_pause_s * num_outages)
 
     async def _episode(self, device: Device, assignment: Assignment, number: int) -> tuple[Trajectory, str]:
         """One attempt, and how the device failed if it did; raises `DeviceError` if it could not even begin."""

@@ -89,7 +89,8 @@ def test_all_mistakes_of_a_file_are_told_at_once_with_line_key_expectation_and_s
         f"{file}:3: phone.scale: wrong value (expected less than or equal to 1, got 2.0)",
         f"{file}:4: phone.latency: unknown value (expected one of instant, emulator, slow-emulator, phone, even, lab, "
         'rough, got "emulater"); did you mean emulator?',
-        f"{file}:7: tasks.suit: unknown key (expected one of suite, split, got suit); did you mean tasks.suite?",
+        f"{file}:7: tasks.suit: unknown key (expected one of suite, split, max_difficulty, templates, got suit); "
+        "did you mean tasks.suite?",
         f'{file}:9: env.keep_last_actions: wrong value (expected a whole number, got "4")',
     ]
 

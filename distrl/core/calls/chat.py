@@ -37,6 +37,7 @@ def read_reply(data: bytes, purse: Purse) -> Reply:
     usage = answer.usage
     cost = purse.pay(usage)
     choice = answer.choices[0] if answer.choices else _Choice()
+    log_probs = None if choice.logprobs is None else choice.logprobs.content
     if not problem and not answer.choices:
         problem = "an answer without a choice"
     elif choice.message.refusal:
@@ -51,9 +52,15 @@ def read_reply(data: bytes, purse: Purse) -> Reply:
         has_usage=usage is not None,
         model=answer.model,
         finish_reason=choice.finish_reason or "",
-        log_probs=None if choice.logprobs is None else choice.logprobs.content,
-        token_ids=choice.token_ids,
+        log_probs=log_probs,
+        token_ids=choice.token_ids if choice.token_ids is not None else _ids_of(log_probs),
     )
+
+
+def _ids_of(log_probs: tuple[Token, ...] | None) -> tuple[int, ...] | None:
+    """llama.cpp tells the number of a token beside its log-probability."""
+    ids = tuple(token.id for token in log_probs or () if token.id is not None)
+    return ids if log_probs and len(ids) == len(log_probs) else None
 
 
 def too_long(max_bytes: int, purse: Purse) -> Reply:

@@ -24,7 +24,7 @@ import msgspec
 from distrl.core.calls.chat import Reply, read_reply, too_long
 from distrl.core.calls.limits import Breaker, Pace, Purse, Slots
 from distrl.core.clock import Clock, VirtualLoop
-from distrl.core.errors import ServerError, UserError
+from distrl.core.errors import RefusedError, ServerError, UserError
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -32,19 +32,10 @@ T = TypeVar("T")
 MAX_BODY_BYTES = 2**20
 MAX_SAID_CHARS = 300
 REFUSALS = {401: "the key is wrong or missing", 402: "there is no credit left", 403: "the key may not do this"}
-LASTING = (*REFUSALS, 404)
 BUSY = (429, 503, 529)
 AGAIN = (408, 425, *BUSY)
 MAX_HOLD_S = 3600.0
 """The longest pause that a server can ask for."""
-
-
-class RefusedError(ServerError):
-    """The server will say the same again: a wrong key, no credit, a wrong address, a model that is not there."""
-
-    def __init__(self, status: int, message: str) -> None:
-        super().__init__(message)
-        self.status = status
 
 
 class _AgainError(Exception):
@@ -106,7 +97,12 @@ class Endpoint:
 
     async def ask(self, body: Mapping[str, Any], *, ends_s: float) -> Reply:
         """The answer to a chat; `ServerError` if there is none before that time or within the limits."""
-        return await self._until(ends_s, lambda: self._chat(body))
+        try:
+            return await self._until(ends_s, lambda: self._chat(body))
+        except RefusedError as error:
+            if error.is_lasting and self.limits.breaker.failed(str(error), at_once=True):
+                log.warning("%s: the server is left alone for a while: %s", self._table, error)
+            raise
 
     async def fetch(self, path: str, body: Mapping[str, Any] | None = None, *, ends_s: float) -> bytes:
         """What the server says at another path of its API: to a GET, or to this body; nothing is paid for it."""
@@ -122,11 +118,6 @@ class Endpoint:
             self.limits.purse.check()
             try:
                 reply = await self._try(call, ends_s)
-            except RefusedError as error:
-                # What is wrong with one question only (400) says nothing about the next one.
-                if error.status in LASTING and self.limits.breaker.failed(str(error), at_once=True):
-                    log.warning("%s: the server is left alone for a while: %s", self._table, error)
-                raise
             except _AgainError as error:
                 why = str(error)
                 self._note_failure(error)

@@ -116,6 +116,10 @@ class Breaker:
         """The server works."""
         self._failures = 0
 
+    def forgive(self) -> None:
+        """What failed is known and can be mended: call again at once."""
+        self._failures, self._until_s = 0, float("-inf")
+
     def failed(self, why: str, *, at_once: bool = False) -> bool:
         """Count a failure; whether a pause begins with it. Calls that were under way then do not begin another."""
         now = self._clock.now()

@@ -44,14 +44,18 @@ def adapt(loaded: Loaded, options: HfConfig) -> PeftModel | None:
     if options.adapter == "none":
         loaded.network.requires_grad_(True)
         return None
-    adapter = LoraConfig(
+    return get_peft_model(loaded.network, lora_config(loaded.network, options))
+
+
+def lora_config(network: Any, options: HfConfig) -> LoraConfig:
+    """What `peft` has to know of the adapter; of the network only the names of its layers matter."""
+    return LoraConfig(
         r=options.lora_rank,
         lora_alpha=options.lora_alpha,
         lora_dropout=0.0,
-        target_modules=targets(loaded.network, options.lora_layers),
+        target_modules=targets(network, options.lora_layers),
         task_type="CAUSAL_LM",
     )
-    return get_peft_model(loaded.network, adapter)
 
 
 def targets(network: Any, num_layers: int | None) -> str:

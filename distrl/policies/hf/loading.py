@@ -85,6 +85,20 @@ def load_light(options: HfConfig) -> tuple[Any, Any]:
     return config, processor
 
 
+def outline(options: HfConfig) -> Any:
+    """The network without numbers: names and shapes, in no time and no memory."""
+    config, _ = load_light(options)
+    kind = AutoModelForImageTextToText if has_eyes(config) else AutoModelForCausalLM
+    with _told(options), torch.device("meta"):
+        return kind.from_config(config)
+
+
+def never_said_by(options: HfConfig) -> tuple[int, ...]:
+    """Tokens that are never said, known without the weights."""
+    config, processor = load_light(options)
+    return _never_said(config, (tokenizer_of(processor).eos_token_id,))
+
+
 def device_of(options: HfConfig) -> torch.device:
     """Where to compute; `UserError` if that is not there."""
     try:

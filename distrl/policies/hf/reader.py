@@ -69,7 +69,10 @@ class Reader:
 
     def moment(self, situation: Situation, *, is_packed: bool = False) -> Moment:
         """The chat of a situation; packed if it is kept for long."""
-        messages = self._prompt.messages(situation)
+        return self.moment_of(self._prompt.messages(situation), is_packed=is_packed)
+
+    def moment_of(self, messages: Sequence[Message], *, is_packed: bool = False) -> Moment:
+        """Any chat as the model reads it."""
         screens = [part for message in messages for part in message.parts if isinstance(part, Screen)]
         return Moment(text=self._render(messages), screens=tuple(_packed(s) if is_packed else s for s in screens))
 

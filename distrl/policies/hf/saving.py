@@ -9,13 +9,18 @@ import json
 import shutil
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from torch import Tensor
 from transformers.utils import cached_file
 
+from distrl.core.config_autoui import AutoUIConfig
 from distrl.core.config_model import HfConfig
 from distrl.core.errors import UserError
 from distrl.policies.hf.policy import HEADS, HfPolicy
+
+if TYPE_CHECKING:
+    from distrl.policies.autoui.policy import AutoUIPolicy
 
 _PROCESSOR_FILES = (
     *("preprocessor_config.json", "processor_config.json", "video_preprocessor_config.json"),
@@ -24,7 +29,7 @@ _PROCESSOR_FILES = (
 ADAPTER, WHOLE, VALUES, ABOUT = "adapter_model.safetensors", "model.safetensors", "heads.safetensors", "distrl.json"
 
 
-def tensor_files(policy: HfPolicy) -> dict[str, dict[str, Tensor]]:
+def tensor_files(policy: "HfPolicy | AutoUIPolicy") -> dict[str, dict[str, Tensor]]:
     """All that was trained, by file."""
     tensors = policy.tensors()
     heads = {name: tensor for name, tensor in tensors.items() if name.startswith(HEADS)}
@@ -32,7 +37,7 @@ def tensor_files(policy: HfPolicy) -> dict[str, dict[str, Tensor]]:
     return {WHOLE if policy.adapter is None else ADAPTER: acting, VALUES: heads}
 
 
-def text_files(policy: HfPolicy) -> dict[str, bytes]:
+def text_files(policy: "HfPolicy | AutoUIPolicy") -> dict[str, bytes]:
     """All that has to lie beside the tensors for others to open them."""
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name)
@@ -42,12 +47,15 @@ def text_files(policy: HfPolicy) -> dict[str, bytes]:
             config.save_pretrained(name)
         else:
             policy.network.config.save_pretrained(name)
-            save_processor(policy, directory)
+            if isinstance(policy, HfPolicy):
+                save_processor(policy, directory)
+            else:
+                policy.loaded.tokenizer.save_pretrained(name)
         (directory / ABOUT).write_text(json.dumps(policy.options.model_dump(exclude_none=True), indent=2) + "\n")
         return {path.name: path.read_bytes() for path in sorted(directory.iterdir()) if path.is_file()}
 
 
-def base_of(options: HfConfig) -> str:
+def base_of(options: HfConfig | AutoUIConfig) -> str:
     """Where the model itself is, as found from any directory."""
     path = Path(options.model)
     return str(path.resolve()) if path.exists() else options.model

@@ -11,9 +11,9 @@ from collections.abc import Callable
 import msgspec
 
 from distrl.core.calls.chat import Reply
-from distrl.core.calls.endpoint import Endpoint, RefusedError, speaks_of_images
+from distrl.core.calls.endpoint import Endpoint, speaks_of_images
 from distrl.core.clock import Clock
-from distrl.core.errors import JudgeError, ServerError, UserError
+from distrl.core.errors import JudgeError, RefusedError, ServerError, UserError
 from distrl.core.types import Observation, Ruling, Screen, Step, Task, Verdict
 from distrl.tasks.judges.answers import Reading, new_nonce, read_answer
 from distrl.tasks.judges.question import (

@@ -1,4 +1,4 @@
-"""A judge's server for tests: real HTTP on a port of its own, saying what a script tells it to.
+"""A server of a model for tests: real HTTP on a port of its own, saying what a script tells it to.
 
 A line of the script is a function that gets the connection's writer and the request's body and writes whatever it
 likes, down to single bytes; the last line is repeated. All requests are kept.
@@ -64,8 +64,8 @@ async def serving(*script: Line) -> AsyncIterator[Server]:
 async def _request(reader: asyncio.StreamReader) -> tuple[str, dict[str, str], dict[str, Any]]:
     head = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
     headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:]) if name}
-    body = await reader.readexactly(int(headers["content-length"]))
-    return head[0].split()[1], headers, json.loads(body)
+    body = await reader.readexactly(int(headers.get("content-length", 0)))
+    return head[0].split()[1], headers, json.loads(body or b"{}")
 
 
 # ---------------------------------------------------------------- lines of a script

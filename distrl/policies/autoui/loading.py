@@ -1,0 +1,129 @@
+"""The three models found and loaded: `[policy.autoui]` in, networks and tokenizers out, or one `UserError`.
+
+`HF_HOME`, `HF_TOKEN` and `HF_HUB_OFFLINE` are read by `transformers`; code that comes with a model is never run.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from transformers import (
+    AutoConfig,
+    AutoImageProcessor,
+    AutoModel,
+    AutoTokenizer,
+    Blip2Model,
+    Blip2VisionModel,
+    GenerationConfig,
+    T5Config,
+)
+from transformers.utils import logging
+
+from distrl.core.config_autoui import AutoUIConfig
+from distrl.core.errors import UserError
+from distrl.policies.autoui.network import ADDED, AutoUIModel
+
+
+@dataclass(frozen=True, kw_only=True)
+class Loaded:
+    """What learns, and what is frozen."""
+
+    network: AutoUIModel
+    tokenizer: Any
+    vision: Any
+    image_processor: Any
+    text: Any
+    text_tokenizer: Any
+    feature_dim: int
+    text_dim: int
+
+
+def load(options: AutoUIConfig, device: torch.device) -> Loaded:
+    """All three, on the device."""
+    missing = [f"policy.autoui.{key}" for key in ("model", "vision", "text") if not getattr(options, key)]
+    if missing:
+        raise UserError(f"{', '.join(missing)}: say which models: directories, or names on the Hugging Face hub")
+    with _told("vision", options.vision):
+        vision = _load_vision(options.vision)
+        image_processor = AutoImageProcessor.from_pretrained(options.vision)
+    with _told("text", options.text):
+        text = AutoModel.from_pretrained(options.text)
+        text_tokenizer = AutoTokenizer.from_pretrained(options.text)
+    feature_dim = vision.config.hidden_size
+    with _told("model", options.model):
+        network = _load_network(options.model, feature_dim)
+        tokenizer = AutoTokenizer.from_pretrained(options.model)
+    return Loaded(
+        network=network.to(device).eval(),
+        tokenizer=tokenizer,
+        vision=vision.to(device).eval().requires_grad_(False),
+        image_processor=image_processor,
+        text=text.to(device).eval().requires_grad_(False),
+        text_tokenizer=text_tokenizer,
+        feature_dim=feature_dim,
+        text_dim=text.config.hidden_size,
+    )
+
+
+def _load_vision(source: str) -> Any:
+    """The vision model alone: BLIP-2's, cut out of the whole if need be, or any other that pools."""
+    kind = AutoConfig.from_pretrained(source).model_type if _is_whole(source) else "blip_2_vision_model"
+    if kind == "blip_2_vision_model":
+        return Blip2VisionModel.from_pretrained(source)
+    if kind == "blip-2":
+        return Blip2Model.from_pretrained(source).vision_model
+    whole = AutoModel.from_pretrained(source)
+    return getattr(whole, "vision_model", whole)
+
+
+def _is_whole(source: str) -> bool:
+    """`AutoConfig` knows whole models only, and not by itself the part that sees."""
+    try:
+        AutoConfig.from_pretrained(source)
+    except ValueError:
+        return False
+    return True
+
+
+def _load_network(source: str, feature_dim: int) -> AutoUIModel:
+    config = T5Config.from_pretrained(source)
+    config.feature_dim = feature_dim
+    # A policy that acts and one that learns have to say the same.
+    config.dropout_rate = 0.0
+    network, told = AutoUIModel.from_pretrained(source, config=config, output_loading_info=True)
+    wrong = sorted({*map(str, told["missing_keys"]), *(str(key) for key in told.get("mismatched_keys", ()))})
+    foreign = [key for key in wrong if not key.startswith(ADDED)]
+    if foreign:
+        raise UserError(
+            f"policy.autoui.model: the weights of {source} are incomplete: {len(foreign)} missing or of another shape "
+            f"({', '.join(foreign[:3])}{' ...' if len(foreign) > 3 else ''})"
+        )
+    if wrong:  # plain T5: the gate has to be learned
+        network.reset_added()
+    network.generation_config = GenerationConfig(
+        pad_token_id=config.pad_token_id,
+        eos_token_id=config.eos_token_id,
+        decoder_start_token_id=config.decoder_start_token_id,
+    )
+    return network  # type: ignore[no-any-return]
+
+
+@contextmanager
+def _told(key: str, source: str) -> Iterator[None]:
+    """What goes wrong within becomes one clear error; nothing is said on the terminal, which belongs to the caller."""
+    verbosity, has_bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    except UserError:
+        raise
+    except Exception as error:  # of many libraries, for many reasons
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
+        raise UserError(f"policy.autoui.{key}: cannot load {source!r}: {lines[0][:300]}") from error
+    finally:
+        logging.set_verbosity(verbosity)
+        if has_bars:
+            logging.enable_progress_bar()

@@ -1,0 +1,197 @@
+"""The paper's policy: situations in, decisions out; for the learner, trajectories in, probabilities and values out.
+
+Both ways give the same network the same tokens and the same frozen features, so that what the learner recomputes is
+what acted. All of T5 is trained, with the gate and the critics; the models that make features are not.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from random import Random
+from typing import Any
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+
+from distrl.core.config_autoui import AutoUIConfig
+from distrl.core.errors import UserError
+from distrl.core.types import Decision, Situation, Step, Trajectory
+from distrl.policies.autoui.loading import load
+from distrl.policies.autoui.network import Critics
+from distrl.policies.autoui.reader import Floats, Moment, Reader
+from distrl.policies.hf.sampling import Sampler, log_distribution, sample
+from distrl.policies.prompts import make_prompt
+from distrl.policies.trainable import Judgement, Snapshot
+
+Choices = npt.NDArray[np.int64]
+HEADS = "heads."
+
+
+class Prepared(msgspec.Struct, frozen=True, kw_only=True):
+    """A trajectory as it is learned from: T + 1 moments, and T answers as token ids plus one; 0 is no token."""
+
+    moments: tuple[Moment, ...]
+    choices: Choices
+
+
+class AutoUIPolicy:
+    """T5 with a gate, and critics. `version` is that of its weights."""
+
+    adapter = None
+    """There is none: all of T5 is trained."""
+
+    def __init__(self, options: AutoUIConfig, *, seed: int = 0) -> None:
+        self.options = options
+        self.version = 0
+        name = options.device
+        self.device = torch.device(("cuda" if torch.cuda.is_available() else "cpu") if name == "auto" else name)
+        self.prompt = make_prompt("autoui", num_screens=0, num_actions=options.num_actions)
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            self.loaded = load(options, self.device)
+            self.heads = Critics(self.loaded.text_dim, self.loaded.feature_dim).to(self.device)
+        self.network = self.loaded.network
+        self.reader = Reader(self.loaded, self.prompt, device=self.device)
+        self._acting = dict(self.network.named_parameters())
+        pad = self.network.config.pad_token_id
+        self._never_said = torch.tensor([pad], device=self.device)
+        self._stop_ids = (self.network.config.eos_token_id,)
+
+    # ---- what is trained
+
+    def parameters(self) -> list[nn.Parameter]:
+        """What is trained."""
+        return [*self._acting.values(), *self.heads.parameters()]
+
+    def tensors(self) -> dict[str, Tensor]:
+        """All that is trained, by name."""
+        heads = {f"{HEADS}{name}": tensor for name, tensor in self.heads.state_dict().items()}
+        return {name: parameter.detach() for name, parameter in self._acting.items()} | heads
+
+    def load_tensors(self, tensors: Mapping[str, Tensor]) -> None:
+        """Take over what was trained; the critics may be left out. Nothing changes if it does not fit."""
+        own = self.tensors()
+        has_heads = any(name.startswith(HEADS) for name in tensors)
+        self._refuse_unfit(tensors, {n: t for n, t in own.items() if has_heads or not n.startswith(HEADS)})
+        with torch.no_grad():
+            for name, tensor in tensors.items():
+                own[name].copy_(tensor)
+
+    def _refuse_unfit(self, tensors: Mapping[str, Tensor], own: Mapping[str, Tensor]) -> None:
+        wrong = sorted(
+            {n for n in {*own, *tensors} if n not in own or n not in tensors or own[n].shape != tensors[n].shape}
+        )
+        if wrong:
+            raise UserError(f"these weights do not fit {self.options.model}: {', '.join(wrong[:3])}")
+        if not all(bool(t.isfinite().all()) for t in tensors.values()):
+            raise UserError("these weights contain numbers that are not finite")
+
+    def snapshot(self) -> Snapshot:
+        """A copy of the weights of now that act."""
+        return Snapshot(version=self.version, parameters={n: p.detach().clone() for n, p in self._acting.items()})
+
+    def snapshot_of(self, version: int, tensors: Mapping[str, Tensor]) -> Snapshot:
+        """Weights that came from elsewhere as something to act with; `UserError` unless they are complete."""
+        self._refuse_unfit(tensors, self._acting)
+        return Snapshot(version=version, parameters={n: t.to(self.device) for n, t in tensors.items()})
+
+    @contextmanager
+    def _with(self, snapshot: Snapshot | None) -> Iterator[None]:
+        """Act with the weights of a snapshot; nothing is copied."""
+        own = {name: parameter.data for name, parameter in self._acting.items()}
+        try:
+            for name, tensor in (snapshot.parameters if snapshot is not None else {}).items():
+                self._acting[name].data = tensor
+            yield
+        finally:
+            for name, parameter in self._acting.items():
+                parameter.data = own[name]
+
+    # ---- acting
+
+    def decide(
+        self, situations: Sequence[Situation], rngs: Sequence[Random] | None, snapshot: Snapshot | None = None
+    ) -> list[Decision]:
+        """One decision each, drawn with the random numbers of each situation; the likeliest words without."""
+        version = self.version if snapshot is None else snapshot.version
+        ids, features = [self.reader.ids(s) for s in situations], self.reader.features(situations)
+        decisions: list[Decision] = []
+        with self._with(snapshot):
+            for start in range(0, len(situations), self.options.batch_rows):
+                rows = slice(start, start + self.options.batch_rows)
+                sampler = self._sampler(None if rngs is None else rngs[rows])
+                with torch.no_grad():
+                    seen, mask = self._look(ids[rows], features[rows])
+                    inputs = {"encoder_outputs": seen, "attention_mask": mask}
+                    sample(self.network, inputs, sampler, max_new_tokens=self.options.max_new_tokens)
+                answers = zip(situations[rows], sampler.answers, sampler.log_probs, strict=True)
+                decisions += [self._decision(*answer, version) for answer in answers]
+        return decisions
+
+    def _sampler(self, rngs: Sequence[Random] | None) -> Sampler:
+        return Sampler(rngs, never_said=self._never_said, stop_ids=self._stop_ids, temperature=self.options.temperature)
+
+    def _look(self, ids: Sequence[Choices], features: Sequence[Floats]) -> tuple[Any, Tensor]:
+        """What the decoder is given, and where there is text."""
+        pad = self.network.config.pad_token_id
+        rows = nn.utils.rnn.pad_sequence([torch.from_numpy(row) for row in ids], batch_first=True, padding_value=pad)
+        lengths = torch.tensor([len(row) for row in ids])
+        mask = (torch.arange(rows.shape[1]) < lengths[:, None]).long().to(self.device)
+        seen = self.network.look(rows.to(self.device), mask, torch.from_numpy(np.stack(features)).to(self.device))
+        return seen, mask
+
+    def _decision(self, situation: Situation, answer: list[int], logs: list[float], version: int) -> Decision:
+        text = self.loaded.tokenizer.decode(answer, skip_special_tokens=True)
+        return Decision(
+            action=self.prompt.read(text, situation.observation),
+            raw=text,
+            tokens=tuple(answer),
+            token_log_probs=tuple(logs),
+            log_prob=sum(logs),
+            policy_version=version,
+        )
+
+    # ---- learning
+
+    def prepare(self, trajectory: Trajectory) -> Prepared:
+        """A trajectory as it is learned from; what an expert did without words is put into words."""
+        steps = trajectory.steps
+        seen = [*(step.observation for step in steps), trajectory.final]
+        situations = [Situation(task=trajectory.task, steps=steps[:t], observation=now) for t, now in enumerate(seen)]
+        choices = np.zeros((len(steps), self.options.max_new_tokens), np.int64)
+        for row, step in zip(choices, steps, strict=True):
+            ids = self._answer(step)
+            row[: len(ids)] = ids + 1
+        return Prepared(moments=self.reader.moments(situations), choices=choices)
+
+    def _answer(self, step: Step) -> Choices:
+        decision = step.decision
+        ids = decision.tokens
+        if not ids:
+            written = self.prompt.write(decision.action, step.observation)
+            ids = (*self.loaded.tokenizer(written, add_special_tokens=False)["input_ids"], *self._stop_ids)
+        return np.array(ids[: self.options.max_new_tokens], np.int64)
+
+    def judge(self, moments: Sequence[Moment], choices: Choices) -> Judgement:
+        """What the networks say now about these moments and the answers given in them, with gradients."""
+        rows = self.options.batch_rows
+        parts = [self._judge(moments[i : i + rows], choices[i : i + rows]) for i in range(0, len(moments), rows)]
+        said = [torch.cat(each, dim=-1).cpu() for each in zip(*parts, strict=True)]
+        return Judgement(log_prob=said[0], entropy=said[1], value_logits=said[2], trajectory_value_logit=said[3])
+
+    def _judge(self, moments: Sequence[Moment], choices: Choices) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Sums of log-probabilities, mean entropies of a token, and values of these rows."""
+        width = max(1, int((choices > 0).sum(axis=1).max(initial=0)))
+        given = torch.from_numpy(choices[:, :width]).to(self.device)
+        is_answer = given > 0
+        answers = torch.where(is_answer, given - 1, self.network.config.pad_token_id)
+        frame = self.loaded.feature_dim
+        seen, mask = self._look([m.ids for m in moments], [m.screens[frame:] for m in moments])
+        logits = self.network.answer_logits(seen, mask, answers)
+        logs = log_distribution(logits, self._never_said, self.options.temperature)
+        said = (logs.gather(-1, answers[..., None])[..., 0] * is_answer).sum(dim=1)
+        doubt = (-(logs.exp() * logs).sum(dim=-1) * is_answer).sum(dim=1) / is_answer.sum(dim=1).clamp(min=1)
+        features = (np.stack([getattr(m, name) for m in moments]) for name in ("state", "screens", "instruction"))
+        return said, doubt, *self.heads(*(torch.from_numpy(each).to(self.device) for each in features))

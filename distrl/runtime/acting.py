@@ -1,0 +1,126 @@
+"""Who acts in a worker: the policy itself, or a server that is given its adapters.
+
+With `policy.acts_through = "endpoint"` a worker needs no weights of the model: what the learner publishes is written
+down as an adapter of `peft`, which the server loads under the name of its version. Nobody acts with it before the
+server has shown that it has it.
+"""
+
+import asyncio
+import hashlib
+import tempfile
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+from distrl.core.config import Config
+from distrl.core.errors import RefusedError, UserError
+from distrl.core.interfaces import Decider, RemoteDecider
+from distrl.core.types import Decision, Situation
+from distrl.runtime.build_endpoint import TABLE, make_endpoint_policy
+from distrl.runtime.checkpoints import write_safely
+from distrl.runtime.policies import load_start, require_models
+from distrl.runtime.tensors import unpack_tensors
+from distrl.runtime.worker import Snapshot
+
+if TYPE_CHECKING:
+    from distrl.policies.endpoint import Adapters, EndpointPolicy, Served
+
+ADAPTER, ADAPTER_CONFIG = "adapter_model.safetensors", "adapter_config.json"
+Load = Callable[[int, bytes], Snapshot | Awaitable[Snapshot]]
+"""Published weights as something to act with."""
+
+
+def make_acting(config: Config) -> tuple[Decider | RemoteDecider, Load]:
+    """What decides, and what makes published weights into something to decide with."""
+    if config.policy.acts_through == "endpoint":
+        actor = make_remote_actor(config)
+        return actor, actor.load
+    policy = load_start(config)
+    return policy, lambda version, data: policy.snapshot_of(version, unpack_tensors(data))
+
+
+class RemoteActor:
+    """A server that acts with the adapters it is given."""
+
+    def __init__(self, policy: "EndpointPolicy", adapters: "Adapters", folder: Path, adapter_config: bytes) -> None:
+        self.policy = policy
+        self._adapters = adapters
+        self._folder = folder
+        self._adapter_config = adapter_config
+
+    async def load(self, version: int, data: bytes) -> "Served":
+        """Write an adapter down and have the server load it; `ServerError` unless it did."""
+        directory = self._folder / f"{version}-{hashlib.blake2b(data, digest_size=6).hexdigest()}"
+        directory.mkdir(parents=True, exist_ok=True)
+        write_safely(directory / ADAPTER_CONFIG, self._adapter_config)
+        write_safely(directory / ADAPTER, data)
+        return await self._adapters.load(directory, version)
+
+    async def decide_one(self, situation: Situation, rng: Random | None, snapshot: Any = None) -> Decision:
+        """The server's decision with the adapter of this version; another worker may have unloaded it meanwhile."""
+        try:
+            return await self.policy.decide_one(situation, rng, snapshot)
+        except RefusedError as error:
+            if error.status != 404:
+                raise
+            self.policy.endpoint.limits.breaker.forgive()
+            if not await self._adapters.load_again(snapshot):
+                raise
+        return await self.policy.decide_one(situation, rng, snapshot)
+
+
+def make_remote_actor(config: Config) -> RemoteActor:
+    """The server of `[policy.endpoint]` for the model of `[policy.hf]`, asked with its prompt and temperature."""
+    from distrl.policies.endpoint import Adapters
+    from distrl.policies.hf.loading import never_said_by
+
+    hf = config.policy.hf
+    table = config.policy.endpoint.model_copy(
+        update={
+            "prompt": hf.prompt,
+            "num_screens": hf.num_screens,
+            "num_actions": hf.num_actions,
+            "temperature": hf.temperature,
+            "max_answer_tokens": hf.max_new_tokens,
+            "log_probs": True,
+        }
+    )
+    policy = make_endpoint_policy(table)
+    never_said = {str(token): -100 for token in never_said_by(hf)}
+    more = {"logit_bias": never_said, "top_p": 1.0, "top_k": -1, "min_p": 0.0} if never_said else {}
+    policy.options = policy.options.with_extra(more)
+    folder = Path(config.policy.endpoint.adapter_dir)
+    return RemoteActor(policy, Adapters(policy.endpoint, table.model), folder, _adapter_config(config))
+
+
+def check_acting(config: Config) -> None:
+    """Whether the server can act in training, before anything depends on it; `UserError` says all that is wrong."""
+    require_models()
+    problems = []
+    if config.policy.kind != "hf" or config.policy.hf.adapter != "lora":
+        problems.append(
+            'policy.acts_through = "endpoint" is for adapters: policy.kind = "hf", policy.hf.adapter = "lora"'
+        )
+    if not config.policy.endpoint.adapter_dir:
+        problems.append(f"{TABLE}.adapter_dir is not set: a directory that the server sees too is wanted")
+    if problems:
+        raise UserError("\n".join(problems))
+    able = asyncio.run(make_remote_actor(config).policy.check())
+    if not able.has_token_ids:
+        raise UserError(
+            "the policy's server gives log-probabilities but not the tokens they belong to (return_token_ids): it can "
+            "be evaluated (distrl eval --policy endpoint), not trained with"
+        )
+
+
+def _adapter_config(config: Config) -> bytes:
+    from distrl.policies.hf.adapter import lora_config
+    from distrl.policies.hf.loading import outline
+    from distrl.policies.hf.saving import base_of
+
+    made = lora_config(outline(config.policy.hf), config.policy.hf)
+    made.base_model_name_or_path, made.inference_mode = base_of(config.policy.hf), True
+    with tempfile.TemporaryDirectory() as name:
+        made.save_pretrained(name)
+        return (Path(name) / ADAPTER_CONFIG).read_bytes()

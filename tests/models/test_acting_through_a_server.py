@@ -1,0 +1,229 @@
+"""Training with decisions of a server: the adapter travels to it, and nobody acts with one that it does not have."""
+
+import asyncio
+import contextlib
+import json
+import socket
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+from distrl.cli.chat_server import ChatServer, _completion, _parts, _read_question
+from distrl.core.config import Config, config_of
+from distrl.core.errors import UserError
+from distrl.core.types import Outcome, Ruling, Step, Trajectory, Verdict
+from distrl.policies.hf.policy import HfPolicy
+from distrl.policies.prompts import Message
+from distrl.runtime.acting import check_acting, make_remote_actor
+from distrl.runtime.api import Engine, ready_training
+from distrl.runtime.chat_model import ChatModel
+from distrl.runtime.run_directory import RunDirectory
+from distrl.runtime.simulation import Simulation
+from distrl.runtime.tensors import pack_tensors
+
+from .asking import situations, teach
+from .conftest import MakeModel
+
+pytestmark = [pytest.mark.models, pytest.mark.timeout(300)]
+
+
+class Vllm:
+    """What vLLM does with adapters, around our own server of models: each is loaded from its directory by `peft`."""
+
+    def __init__(self, model: Path) -> None:
+        self.models = {"base": ChatModel(model)}
+        self.loaded: list[str] = []
+        self.has_token_ids = True
+        self.is_refusing = False
+
+    def app(self) -> Starlette:
+        return Starlette(
+            routes=[
+                Route("/v1/models", self._list),
+                Route("/v1/load_lora_adapter", self._load, methods=["POST"]),
+                Route("/v1/unload_lora_adapter", self._unload, methods=["POST"]),
+                Route("/v1/chat/completions", self._chat, methods=["POST"]),
+            ]
+        )
+
+    async def _list(self, request: Request) -> Response:
+        return JSONResponse({"data": [{"id": name} for name in self.models]})
+
+    async def _load(self, request: Request) -> Response:
+        asked = await request.json()
+        if self.is_refusing:
+            return JSONResponse({"error": {"message": "no room"}}, status_code=400)
+        self.models[asked["lora_name"]] = ChatModel(Path(asked["lora_path"]))
+        self.loaded.append(asked["lora_name"])
+        return PlainTextResponse("Success")
+
+    async def _unload(self, request: Request) -> Response:
+        gone = self.models.pop((await request.json())["lora_name"], None)
+        return PlainTextResponse("Success", status_code=200 if gone else 404)
+
+    async def _chat(self, request: Request) -> Response:
+        asked = await request.json()
+        assert asked.pop("logit_bias", {}).keys() <= {str(i) for i in self.models["base"].loaded.never_said}
+        if asked["model"] not in self.models:
+            return JSONResponse({"error": {"message": "no such model"}}, status_code=404)
+        asked["return_token_ids"] = asked.get("return_token_ids", False) and self.has_token_ids
+        question = _read_question(json.dumps(asked).encode())
+        server = ChatServer(self.models[question.model], question.model, hosts=frozenset())
+        messages = [Message(role=turn.role, parts=_parts(turn)) for turn in question.messages]
+        answer = await asyncio.to_thread(server._answer, question, messages)
+        return JSONResponse(_completion(answer, question, question.model))
+
+
+@contextlib.contextmanager
+def serving(vllm: Vllm) -> Iterator[str]:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        server = uvicorn.Server(uvicorn.Config(vllm.app(), log_level="error"))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
+        finally:
+            server.should_exit = True
+            thread.join()
+
+
+def config_for(directory: Path, url: str, folder: Path, **more: Any) -> Config:
+    return config_of(
+        {
+            "policy": {
+                "kind": "hf",
+                "start": "scratch",
+                "acts_through": "endpoint",
+                "hf": {"model": str(directory), "max_new_tokens": 4, "num_screens": 0, "prompt": "numbered"},
+                "endpoint": {"url": url, "model": "base", "key_variable": "", "adapter_dir": str(folder)} | more,
+            },
+            "phone": {"scale": 0.1},
+            "env": {"max_episode_s": 2.0},
+            "learner": {
+                "batch_trajectories": 2,
+                "new_steps_per_update": 8,
+                "warmup_trajectories": 1,
+                "publish_every_updates": 1,
+                "imitated_successes": 0,
+                "learning_rate": 1e-2,
+            },
+            "collect": {"num_devices": 2},
+            "train": {"num_trajectories": 5},
+            "eval": {"every_trajectories": 100, "episodes": 1, "has_sampled": False},
+        }
+    )
+
+
+@pytest.fixture(autouse=True)
+def _no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+
+
+def test_what_the_server_decides_with_an_adapter_is_what_the_learner_recomputes(
+    model_of: MakeModel, tmp_path: Path
+) -> None:
+    model = model_of("llama")
+    with serving(Vllm(model)) as url:
+        config = config_for(model, url, tmp_path / "adapters")
+        policy = HfPolicy(config.policy.hf)
+        teach(policy)
+        check_acting(config)
+
+        async def run() -> list[float]:
+            actor = make_remote_actor(config)
+            served = await actor.load(3, pack_tensors(policy.snapshot().parameters, {}))
+            decisions = [await actor.decide_one(s, Random(n), served) for n, s in enumerate(situations()[:3])]
+            assert {decision.policy_version for decision in decisions} == {3}
+            seen = [policy.reader.moment(s) for s in situations()[:3]]
+            rows = policy.prepare(_trajectory(decisions)).choices
+            told = policy.judge(seen, rows).log_prob.detach()
+            return [abs(float(a) - d.log_prob) for a, d in zip(told, decisions, strict=True)]
+
+        assert max(asyncio.run(run())) < 1e-4
+
+
+def _trajectory(decisions: list[Any]) -> Trajectory:
+    seen = situations()[: len(decisions)]
+    pairs = zip(seen, decisions, strict=True)
+    return Trajectory(
+        id="t",
+        task=seen[0].task,
+        steps=tuple(Step(observation=s.observation, decision=d, rewards={}) for s, d in pairs),
+        final=seen[-1].observation,
+        outcome=Outcome.FAILED,
+        verdict=Verdict(ruling=Ruling.FAILURE, judge="rule"),
+        worker="w",
+        device="d",
+    )
+
+
+def test_a_run_whose_workers_act_through_a_server_learns_and_swaps_adapters(
+    model_of: MakeModel, tmp_path: Path
+) -> None:
+    vllm = Vllm(model_of("llama"))
+    with serving(vllm) as url:
+        config = config_for(model_of("llama"), url, tmp_path / "adapters")
+        run = RunDirectory(tmp_path / "run")
+        simulation = Simulation(config, run)
+        run.open(config)
+        try:
+            asyncio.run(simulation._run(None))  # the same fleet, in real time
+        finally:
+            run.close()
+    rows = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
+    assert len(rows) >= 2
+    assert all(row["loss"] is not None for row in rows)
+    assert abs(rows[0]["rho_mean"] - 1.0) < 0.05  # the server's probabilities are those of the learner
+    versions = [int(name.split("-")[1]) for name in vllm.loaded]
+    assert versions == sorted(versions)
+    assert len(set(versions)) >= 2
+
+
+def test_an_adapter_that_another_worker_unloaded_is_loaded_again_and_one_that_is_refused_never_acts(
+    model_of: MakeModel, tmp_path: Path
+) -> None:
+    vllm = Vllm(model_of("llama"))
+    with serving(vllm) as url:
+        config = config_for(model_of("llama"), url, tmp_path / "adapters")
+        policy = HfPolicy(config.policy.hf)
+        data = pack_tensors(policy.snapshot().parameters, {})
+
+        async def run() -> None:
+            actor = make_remote_actor(config)
+            served = await actor.load(1, data)
+            vllm.models.pop(served.model)
+            assert (await actor.decide_one(situations()[0], None, served)).policy_version == 1
+            assert vllm.loaded == [served.model] * 2
+            vllm.models.pop(served.model)
+            vllm.is_refusing = True
+            with pytest.raises(Exception, match="not loaded"):
+                await actor.decide_one(situations()[0], None, served)
+
+        asyncio.run(run())
+
+
+def test_what_cannot_be_trained_with_is_told_at_the_start(model_of: MakeModel, tmp_path: Path) -> None:
+    model = model_of("llama")
+    vllm = Vllm(model)
+    vllm.has_token_ids = False
+    with serving(vllm) as url:
+        config = config_for(model, url, tmp_path)
+        with pytest.raises(UserError, match=r"not the tokens they belong to.*not trained with"):
+            check_acting(config)
+        with pytest.raises(UserError, match="needs real time: leave out --runtime serial"):
+            ready_training(config, tmp_path / "run", lambda progress: None, Engine("serial"))
+        with pytest.raises(UserError, match=r"adapter_dir is not set"):
+            check_acting(config_for(model, url, Path(""), adapter_dir=""))
+        with pytest.raises(UserError, match="it has no model 'other'"):
+            check_acting(config_for(model, url, tmp_path, model="other"))

@@ -1,0 +1,249 @@
+"""The paper's policy, with tiny models made from configurations: probabilities, values, a whole run, loading."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+import torch
+from transformers import (
+    Blip2VisionConfig,
+    Blip2VisionModel,
+    BlipImageProcessorPil,
+    RobertaConfig,
+    RobertaModel,
+    T5Config,
+    T5ForConditionalGeneration,
+)
+
+from distrl.core.config import config_of
+from distrl.core.config_autoui import AutoUIConfig
+from distrl.core.errors import UserError
+from distrl.core.types import Outcome, Ruling, Step, Trajectory, Verdict
+from distrl.policies.autoui.policy import AutoUIPolicy
+from distrl.runtime.api import Engine, ready_training
+from distrl.runtime.demonstrations import demonstrate, without_tokens
+from distrl.runtime.export import export_run
+from distrl.runtime.players import make_player
+from distrl.runtime.trained import read_run
+from distrl.tasks.book import load_tasks
+
+from .asking import rngs, situations
+from .families import make_tokenizer
+
+pytestmark = pytest.mark.models
+FEATURES = 48
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """T5, a vision model of BLIP-2 and RoBERTa, each in a directory of its own."""
+    place = tmp_path_factory.mktemp("autoui")
+    tokenizer = make_tokenizer()
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(1)
+        ids = {"pad_token_id": tokenizer.pad_token_id, "eos_token_id": tokenizer.eos_token_id}
+        t5 = T5Config(
+            vocab_size=len(tokenizer),
+            d_model=32,
+            d_kv=8,
+            d_ff=64,
+            num_layers=2,
+            num_heads=4,
+            decoder_start_token_id=tokenizer.pad_token_id,
+            **ids,
+        )
+        T5ForConditionalGeneration(t5).save_pretrained(place / "t5")
+        tokenizer.save_pretrained(place / "t5")
+        roberta = RobertaConfig(
+            vocab_size=len(tokenizer),
+            hidden_size=32,
+            num_hidden_layers=2,
+            num_attention_heads=4,
+            intermediate_size=64,
+            max_position_embeddings=130,
+            pad_token_id=tokenizer.pad_token_id,
+        )
+        RobertaModel(roberta).save_pretrained(place / "roberta")
+        tokenizer.save_pretrained(place / "roberta")
+        vision = Blip2VisionConfig(
+            hidden_size=FEATURES,
+            intermediate_size=64,
+            num_hidden_layers=2,
+            num_attention_heads=4,
+            image_size=32,
+            patch_size=16,
+        )
+        eyes = Blip2VisionModel(vision)
+        for parameter in eyes.parameters():  # as they are made, they see next to nothing
+            torch.nn.init.normal_(parameter, std=0.3)
+        eyes.save_pretrained(place / "vision")
+        BlipImageProcessorPil(size={"height": 32, "width": 32}).save_pretrained(place / "vision")
+    return {"model": str(place / "t5"), "text": str(place / "roberta"), "vision": str(place / "vision")}
+
+
+@pytest.fixture(scope="module")
+def policy(models: dict[str, str]) -> AutoUIPolicy:
+    return AutoUIPolicy(AutoUIConfig(**models, max_new_tokens=12, batch_rows=3))
+
+
+def recorded(policy: AutoUIPolicy, **options: Any) -> Trajectory:
+    """A trajectory whose decisions are the policy's own, drawn in the situations of an expert's."""
+    seen = situations()[:4]
+    decisions = policy.decide(seen, rngs(len(seen)), **options)
+    steps = tuple(Step(observation=s.observation, decision=d, rewards={}) for s, d in zip(seen, decisions, strict=True))
+    return Trajectory(
+        id="t",
+        task=seen[0].task,
+        steps=steps,
+        final=seen[-1].observation,
+        outcome=Outcome.FAILED,
+        verdict=Verdict(ruling=Ruling.FAILURE, judge="rule"),
+        worker="w",
+        device="d",
+    )
+
+
+def test_the_learner_recomputes_the_log_probabilities_that_acted(policy: AutoUIPolicy) -> None:
+    trajectory = recorded(policy)
+    # What was decided depended on the expert's past, so each is judged in the situation that it was decided in.
+    seen = situations()[:4]
+    prepared = policy.prepare(trajectory)
+    moments = policy.reader.moments(seen)
+    said = policy.judge(moments, prepared.choices).log_prob
+    acted = [step.decision.log_prob for step in trajectory.steps]
+    assert torch.allclose(said, torch.tensor(acted), atol=1e-4)
+    assert len({step.decision.tokens for step in trajectory.steps}) > 1
+
+
+def test_a_batch_says_the_same_as_each_by_itself(policy: AutoUIPolicy) -> None:
+    seen = situations()[:4]
+    together = policy.decide(seen, rngs(4))
+    alone = [policy.decide([s], [r])[0] for s, r in zip(seen, rngs(4), strict=True)]
+    assert [d.tokens for d in together] == [d.tokens for d in alone]
+    assert [d.log_prob for d in together] == pytest.approx([d.log_prob for d in alone], abs=1e-4)
+
+
+def test_the_screen_is_let_in_by_the_gate_and_two_frames_go_to_the_critics(policy: AutoUIPolicy) -> None:
+    first, second = policy.reader.moments(situations()[:2])
+    assert first.screens.shape == (2 * FEATURES,)
+    assert np.array_equal(first.screens[:FEATURES], first.screens[FEATURES:])  # there is nothing before the first
+    assert np.array_equal(second.screens[:FEATURES], first.screens[FEATURES:])
+    assert not np.array_equal(second.screens[FEATURES:], first.screens[FEATURES:])
+    seen, _ = policy._look([first.ids, first.ids], [first.screens[FEATURES:], second.screens[FEATURES:]])
+    assert not torch.allclose(seen.last_hidden_state[0], seen.last_hidden_state[1])
+
+
+def test_a_long_past_is_cut_off_at_its_beginning_and_never_the_goal(models: dict[str, str]) -> None:
+    policy = AutoUIPolicy(AutoUIConfig(**models, num_actions=64))
+    situation = situations()[1]
+    long = msgspec.structs.replace(situation, steps=situation.steps * 64)
+    ids = policy.reader.ids(long)
+    assert len(ids) == 512
+    assert situation.task.instruction in policy.loaded.tokenizer.decode(ids)
+
+
+def test_what_is_frozen_stays_and_everything_else_learns(policy: AutoUIPolicy) -> None:
+    prepared = policy.prepare(recorded(policy))
+    said = policy.judge(prepared.moments[:-1], prepared.choices)
+    # The critics' last layers begin at zero, so that only these have a gradient at first.
+    (said.log_prob.sum() + said.value_logits.sum() + said.trajectory_value_logit.sum()).backward()
+    named = dict(policy.network.named_parameters())
+    for name in ("image_dense.weight", "gate_dense.weight", "mha_layer.in_proj_weight", "shared.weight"):
+        assert named[name].grad is not None and named[name].grad.any(), name
+    assert all(head[-1].weight.grad.any() for head in (*policy.heads.value, policy.heads.trajectory_value))
+    frozen = [*policy.loaded.vision.parameters(), *policy.loaded.text.parameters()]
+    assert all(parameter.grad is None and not parameter.requires_grad for parameter in frozen)
+    policy.network.zero_grad()
+    policy.heads.zero_grad()
+
+
+def test_a_snapshot_acts_as_it_did_and_leaves_the_policy_as_it_is(models: dict[str, str]) -> None:
+    policy = AutoUIPolicy(AutoUIConfig(**models, max_new_tokens=8))
+    before = policy.decide(situations()[:2], rngs(2))
+    snapshot = policy.snapshot()
+    policy.load_tensors({name: tensor + 0.3 for name, tensor in policy.tensors().items()})
+    policy.version = 5
+    after = policy.decide(situations()[:2], rngs(2))
+    assert [d.tokens for d in after] != [d.tokens for d in before]
+    assert policy.decide(situations()[:2], rngs(2), snapshot) == before
+    assert policy.decide(situations()[:2], rngs(2)) == after
+    with pytest.raises(UserError, match="do not fit"):
+        policy.snapshot_of(6, dict(list(snapshot.parameters.items())[1:]))
+
+
+def test_imitating_an_expert_makes_its_answers_likelier(models: dict[str, str]) -> None:
+    policy = AutoUIPolicy(AutoUIConfig(**models, max_new_tokens=64, batch_rows=4))
+    (shown,) = demonstrate(load_tasks("general", "train")[:1], noise=0.0, seed=0, scale=0.1)
+    prepared = policy.prepare(without_tokens(shown))
+    moments, choices = prepared.moments[:4], prepared.choices[:4]
+    assert (choices[:, 0] > 0).all()
+    optimiser = torch.optim.Adam(policy.parameters(), lr=3e-3)
+    losses = []
+    for _ in range(8):
+        loss = -policy.judge(moments, choices).log_prob.mean()
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+        losses.append(float(loss.detach()))
+    assert losses[-1] < 0.8 * losses[0]
+
+
+def tables(models: dict[str, str], trajectories: int) -> dict[str, Any]:
+    return {
+        "policy": {"kind": "autoui", "start": "scratch", "autoui": models | {"max_new_tokens": 8}},
+        "phone": {"latency": "emulator", "scale": 0.1},
+        "env": {"max_episode_s": 5.0},
+        "learner": {
+            "batch_trajectories": 2,
+            "new_steps_per_update": 2,
+            "warmup_trajectories": 1,
+            "publish_every_updates": 1,
+            "imitated_successes": 0,
+        },
+        "collect": {"num_devices": 2},
+        "train": {"num_trajectories": trajectories},
+        "eval": {"every_trajectories": 100, "episodes": 1, "has_sampled": False},
+    }
+
+
+def test_two_updates_of_a_whole_run_a_resume_and_an_export_that_opens_again(
+    models: dict[str, str], tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    ready_training(config_of(tables(models, 4)), run, lambda progress: None, Engine("serial")).run()
+    rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    assert len(rows) >= 2
+    assert all(row["loss"] is not None and row["rho_mean"] > 0 for row in rows)
+    result = ready_training(config_of(tables(models, 7)), run, lambda progress: None, Engine("serial")).run()
+    events = [json.loads(line)["event"] for line in (run / "events.jsonl").read_text().splitlines()]
+    assert "resumed" in events
+    export_run(read_run(run), "hf", tmp_path / "out")
+    with pytest.raises(UserError, match="there is no adapter"):
+        export_run(read_run(run), "peft", tmp_path / "adapter")
+    seen = situations()[:2]
+    players: list[Any] = [result.policy, read_run(run).load_policy(), make_player(tmp_path / "out")]
+    tokens = [[d.tokens for d in player.decide(seen, rngs(2))] for player in players]
+    assert tokens[0] == tokens[1] == tokens[2]
+    plain = T5ForConditionalGeneration.from_pretrained(tmp_path / "out")
+    trained = dict(result.policy.network.named_parameters())
+    assert torch.equal(plain.shared.weight, trained["shared.weight"])
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"model": ""}, r"policy\.autoui\.model: say which models"),
+        ({"vision": "/nowhere"}, r"policy\.autoui\.vision: cannot load '/nowhere'"),
+        ({"text": "/nowhere"}, r"policy\.autoui\.text: cannot load '/nowhere'"),
+        ({"model": "/nowhere"}, r"policy\.autoui\.model: cannot load '/nowhere'"),
+    ],
+)
+def test_a_model_that_is_not_there_is_one_clear_error(
+    models: dict[str, str], change: dict[str, str], reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    with pytest.raises(UserError, match=reason):
+        AutoUIPolicy(AutoUIConfig(**(models | change)))
