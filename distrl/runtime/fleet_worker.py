@@ -137,6 +137,8 @@ class FleetWorker:
             "batch_size": batcher.num_decisions / max(1, batcher.num_batches),
             "spooled": float(len(self.spool)),
             "quarantined": float(self.pool.states()["quarantined"]),
+            "cut_short": float(self.worker.num_cut_short),
+            "not_loaded": float(self.follower.counters["adapters_not_loaded"]),
         }
         return self._stats
 

@@ -54,14 +54,14 @@ def seer(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def adapted(seer: Path) -> Path:
-    """An adapter of it that makes a difference."""
+    """An adapter of it that makes a difference, as a run leaves it."""
     policy = HfPolicy(HfConfig(model=str(seer), prompt="json", max_new_tokens=8))
     generator = torch.Generator().manual_seed(3)
     tensors = policy.snapshot().parameters
     policy.load_tensors({n: t + 0.2 * torch.randn(t.shape, generator=generator) for n, t in tensors.items()})
     assert policy.adapter is not None
-    policy.adapter.save_pretrained(seer.parent / "adapted")
-    return seer.parent / "adapted"
+    policy.adapter.save_pretrained(seer.parent / "run" / "weights")
+    return seer.parent / "run" / "weights"
 
 
 @contextlib.contextmanager
@@ -122,7 +122,7 @@ def test_what_is_served_is_what_the_learner_recomputes_for_a_model_and_for_its_a
     lora = HfPolicy(HfConfig(model=str(seer), max_new_tokens=8))
     lora.load_tensors(load_file(adapted / "adapter_model.safetensors"))
     raws = []
-    for directory, policy, serve in ((seer, whole, threaded), (adapted, lora, served)):
+    for directory, policy, serve in ((seer, whole, threaded), (adapted.parent, lora, served)):
         with serve(directory) as url:
             remote = make_policy(url, model=directory.name, needs_log_probs=True, max_answer_tokens=8, temperature=1.0)
             able = asyncio.run(remote.check())

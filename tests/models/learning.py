@@ -20,7 +20,7 @@ def played(policy: Any) -> list[Trajectory]:
     for number, episode in enumerate(episodes()):
         steps = []
         for t, step in enumerate(episode.steps):
-            situation = Situation(task=episode.task, steps=episode.steps[:t], observation=step.observation)
+            situation = Situation(task=episode.task, steps=tuple(steps), observation=step.observation)
             (decision,) = policy.decide([situation], rngs(1))
             steps.append(msgspec.structs.replace(step, decision=decision, rewards={"success": 0.5 * t - number}))
         outcome = Outcome.SUCCEEDED if number else Outcome.TRUNCATED_STEPS
