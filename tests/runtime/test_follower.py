@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from distrl.core.clock import run_virtual
+from distrl.core.errors import ServerError
 from distrl.runtime.curriculum import Assignment
 from distrl.runtime.fleet import (
     FencedError,
@@ -66,6 +67,36 @@ def test_damaged_weights_are_not_acted_with_and_are_fetched_again(learner: Learn
     assert run_virtual(run()) == (0, 1)
     assert listener.loaded == [(0, b"old"), (1, b"new")]
     assert listener.follower.counters["damaged_weights"] == 3
+
+
+def test_a_version_that_a_server_does_not_load_never_acts_and_is_tried_again(learner: Learner) -> None:
+    listener = Listener(FlakyLink(learner))
+    load, refusals = listener.follower._load, 3
+
+    async def load_or_not(version: int, data: bytes) -> Any:
+        nonlocal refusals
+        await asyncio.sleep(0.01)
+        if version == 1 and refusals:
+            refusals -= 1
+            raise ServerError("no room for another adapter")
+        return load(version, data)
+
+    listener.follower._load = load_or_not
+
+    async def run() -> tuple[int, int]:
+        hub = await joined(learner)
+        await hub.publish(0, b"old")
+        async with running(listener.follower.run()):
+            await asyncio.sleep(1.0)
+            await hub.publish(1, b"new")
+            await asyncio.sleep(0.05)
+            during = listener.follower.version
+            await asyncio.sleep(10.0)
+            return during, listener.follower.version
+
+    assert run_virtual(run()) == (0, 1)
+    assert listener.loaded == [(0, b"old"), (1, b"new")]
+    assert listener.follower.counters["adapters_not_loaded"] == 3
 
 
 def test_weights_that_are_always_damaged_are_fetched_less_and_less_often(learner: Learner) -> None:
