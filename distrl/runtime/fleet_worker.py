@@ -134,6 +134,9 @@ class FleetWorker:
             "batch_size": batcher.num_decisions / max(1, batcher.num_batches),
             "spooled": float(len(self.spool)),
             "quarantined": float(self.pool.states()["quarantined"]),
+            "relaunches": float(self.pool.num_relaunches),
+            "skipped_tasks": float(self.worker.num_skipped),
+            **{f"failures_{cause}": float(count) for cause, count in self.pool.failures_by_cause.items()},
         }
         return self._stats
 
