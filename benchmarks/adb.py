@@ -8,6 +8,7 @@ with it. A whole step is what training does: tap, screenshot, ui tree, activity,
 
 import argparse
 import asyncio
+import contextlib
 import json
 import os
 import resource
@@ -15,7 +16,8 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
 from random import Random
 from typing import Literal
 
@@ -34,26 +36,39 @@ SCALE = 1 / 3
 WARM_STEPS = 20
 
 
-async def timed(step: Callable[[Tap], Awaitable[None]], seconds: float) -> dict[str, float]:
-    """Steps per second of the clock, and processor time of this process and its children for each."""
+async def timed(step: Callable[[Tap], Awaitable[None]], seconds: float, port: int = 0) -> dict[str, float]:
+    """Steps per second of the clock, and processor time for each: of this process, the tools and phones that it starts,
+    and of the adb server at a port."""
     rng = Random(0)
     for _ in range(WARM_STEPS):
         await step(_tap(rng))
-    began, began_cpu, steps = time.perf_counter(), _cpu_s(), 0
+    began, began_cpu, steps = time.perf_counter(), _cpu_s(port), 0
     while time.perf_counter() - began < seconds:
         await step(_tap(rng))
         steps += 1
     took = time.perf_counter() - began
-    return {"steps_per_s": steps / took, "step_ms": took / steps * 1e3, "cpu_ms": (_cpu_s() - began_cpu) / steps * 1e3}
+    spent = _cpu_s(port) - began_cpu
+    return {"steps_per_s": steps / took, "step_ms": took / steps * 1e3, "cpu_ms": spent / steps * 1e3}
 
 
 def _tap(rng: Random) -> Tap:
     return Tap(x=rng.random(), y=rng.random())
 
 
-def _cpu_s() -> float:
+def _cpu_s(port: int) -> float:
     usages = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
+    return sum(usage.ru_utime + usage.ru_stime for usage in usages) + sum(_others_s(port))
+
+
+def _others_s(port: int) -> Iterator[float]:
+    """Processor time of the adb server, and of phones that run: the system counts those as children when they end."""
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            command = (entry / "cmdline").read_bytes()
+            fields = (entry / "stat").read_text().rpartition(")")[2].split()
+            is_server = f"tcp:{port}\0".encode() in command
+            if is_server or (b"adbd.process" in command and int(fields[1]) == os.getpid()):
+                yield (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 async def directly(seconds: float) -> dict[str, float]:
@@ -67,7 +82,7 @@ async def directly(seconds: float) -> dict[str, float]:
     return await timed(step, seconds)
 
 
-async def whole_steps(seconds: float, device: SimDevice | SimBehindAdb) -> dict[str, float]:
+async def whole_steps(seconds: float, device: SimDevice | SimBehindAdb, port: int = 0) -> dict[str, float]:
     """What an environment does for a step: act, look, judge."""
     device.arrange({}, seed=0)
     await device.reset()
@@ -77,7 +92,7 @@ async def whole_steps(seconds: float, device: SimDevice | SimBehindAdb) -> dict[
         await device.observe()
         await device.inspect("clock")
 
-    return await timed(step, seconds)
+    return await timed(step, seconds, port)
 
 
 async def whole_steps_through_server(seconds: float, port: int) -> dict[str, float]:
@@ -85,7 +100,7 @@ async def whole_steps_through_server(seconds: float, port: int) -> dict[str, flo
     options = AdbOptions(settle_s=0.0, screenshot="raw")
     device = OwnSimPhone("sim-0", AdbServer(port=port), clock=LoopClock(), options=options, scale=SCALE)
     try:
-        return await whole_steps(seconds, device)
+        return await whole_steps(seconds, device, port)
     finally:
         await device.close()
 
@@ -103,7 +118,7 @@ async def through_server(seconds: float, port: int, encoding: Encoding | Literal
         await device.screenshot()
 
     try:
-        return await timed(step, seconds)
+        return await timed(step, seconds, port)
     finally:
         await adbd.close()
 
@@ -125,7 +140,7 @@ async def through_tool(seconds: float, port: int) -> dict[str, float]:
         await call("exec-out", "screencap")
 
     try:
-        return await timed(step, seconds)
+        return await timed(step, seconds, port)
     finally:
         await adbd.close()
 
@@ -165,9 +180,7 @@ def main() -> None:
     print(f"{'way':20} {'steps/s':>9} {'ms a step':>10} {'ms of processor':>16}")
     for way, figures in found.items():
         print(f"{way:20} {figures['steps_per_s']:9.0f} {figures['step_ms']:10.2f} {figures['cpu_ms']:16.2f}")
-    print(
-        f"load of the machine: {load:.1f} on {os.cpu_count()} cores; the adb server's own processor time is not counted"
-    )
+    print(f"load of the machine: {load:.1f} on {os.cpu_count()} cores; processor time is of all processes together")
 
 
 if __name__ == "__main__":

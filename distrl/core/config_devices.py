@@ -26,7 +26,9 @@ class EmulatorConfig(Section):
         default=("-no-window", "-no-audio", "-no-boot-anim", "-gpu", "swiftshader_indirect", "-memory", "2048"),
         description="further words of the command line",
     )
-    first_port: int = Field(default=5554, ge=1024, le=65_000, description="first console port; each takes two")
+    first_port: int = Field(
+        default=5554, ge=1024, le=65_000, multiple_of=2, description="first console port, even; each takes two"
+    )
     boot_s: float = Field(default=300.0, gt=0, description="longest start")
     load_s: float = Field(default=60.0, gt=0, description="longest load of a snapshot")
     max_snapshot_loads: int = Field(default=50, ge=1, description="loads before a relaunch: emulators die of about 64")

@@ -16,6 +16,7 @@ from distrl.devices.adb.device import AdbOptions
 from distrl.devices.adb.guard import GuardedPhone, Safety
 from distrl.devices.adb.server import AdbServer
 from distrl.devices.adb.sim_phone import OwnSimPhone, SimBehindAdb
+from distrl.devices.emulator.avd import avd_home, list_avds
 from distrl.devices.emulator.device import EmulatorDevice, EmulatorOptions, SimEmulator
 from distrl.devices.emulator.sdk import find_sdk
 from distrl.devices.emulator.slots import MAX_EMULATORS
@@ -118,8 +119,14 @@ def _check_emulators(config: Config) -> None:
     count = config.collect.num_devices
     if count > MAX_EMULATORS:
         raise UserError(f"collect.num_devices is {count}: a machine has at most {MAX_EMULATORS} emulators")
-    if not config.devices.emulator.avd:
+    name, known = config.devices.emulator.avd, list_avds(avd_home())
+    if not name:
         raise UserError("devices.emulator.avd is not set: name the virtual device to start (emulator -list-avds)")
+    if name not in known and not config.devices.emulator.system_image:
+        raise UserError(
+            f"there is no virtual device {name!r} in {avd_home()} (there is: {', '.join(known) or 'none'}): "
+            "create it, or set devices.emulator.system_image"
+        )
     try:
         find_sdk(config.devices.emulator.sdk)
     except DeviceError as error:

@@ -115,6 +115,7 @@ async def start_emulators(config: Config, count: int, *, tell: Callable[[str], N
     for number in range(count):
         device = EmulatorDevice(f"kept-{number}", make_server(config), options, clock=LoopClock())
         await device.reset()
+        device.leave()
         tell(device.serial)
 
 

@@ -22,7 +22,8 @@ from distrl.devices.emulator.slots import MAX_EMULATORS
 from distrl.runtime.build_devices import make_server
 from distrl.runtime.build_judge import check_judge
 
-MIN_FREE_GB, EMULATOR_GB = 2.0, 8.0
+MIN_FREE_GB, IMAGE_GB, EMULATOR_GB = 2.0, 8.0, 2.0
+"""For a run; for the virtual device that all emulators share; for what each of them changes."""
 KVM = Path("/dev/kvm")
 
 
@@ -116,8 +117,9 @@ def _kvm(config: Config, folder: Path) -> Line:
 
 def _disk(config: Config, folder: Path) -> Line:
     free_gb = shutil.disk_usage(folder).free / 1e9
-    emulators = config.collect.num_devices if config.devices.kind == "emulator" else 0
-    wanted_gb = MIN_FREE_GB + EMULATOR_GB * min(emulators, MAX_EMULATORS)
+    wanted_gb = MIN_FREE_GB
+    if config.devices.kind == "emulator":
+        wanted_gb += IMAGE_GB + EMULATOR_GB * min(config.collect.num_devices, MAX_EMULATORS)
     return _line(
         "disk",
         f"{free_gb:.1f} GB free in {folder}",

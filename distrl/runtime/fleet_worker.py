@@ -139,6 +139,9 @@ class FleetWorker:
             "quarantined": float(self.pool.states()["quarantined"]),
             "cut_short": float(self.worker.num_cut_short),
             "not_loaded": float(self.follower.counters["adapters_not_loaded"]),
+            "relaunches": float(self.pool.num_relaunches),
+            "skipped_tasks": float(self.worker.num_skipped),
+            **{f"failures_{cause}": float(count) for cause, count in self.pool.failures_by_cause.items()},
         }
         return self._stats
 

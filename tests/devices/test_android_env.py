@@ -145,6 +145,38 @@ def test_our_device_on_android_env_on_our_phone(adb: Tool, task: Path) -> None:
         asyncio.run(use())
 
 
+def test_a_finger_that_stays_holds_one_that_moves_swipes_and_keys_are_pressed() -> None:
+    from android_env.proto import emulator_controller_pb2 as messages
+
+    done: list[Any] = []
+    control = EmulatorControl(make_adbd(scale=0.1).android.phone, perform=done.append)
+
+    async def touch(x: int, y: int, *, is_down: bool) -> None:
+        await control.sendTouch(
+            messages.TouchEvent(touches=[messages.Touch(x=x, y=y, pressure=int(is_down), identifier=0)]), None
+        )
+
+    async def use() -> None:
+        for path in ([(54, 120)], [(54, 120)] * 8, [(54, 200), (54, 120), (54, 40)]):
+            for x, y in path:
+                await touch(x, y, is_down=True)
+            await touch(*path[-1], is_down=False)
+        await touch(1, 1, is_down=False)
+        for event in ("keydown", "keyup"):
+            kind = messages.KeyboardEvent.KeyEventType.Value(event)
+            await control.sendKey(messages.KeyboardEvent(eventType=kind, keyCode=36), None)
+        await control.sendKey(messages.KeyboardEvent(text="hi"), None)
+
+    asyncio.run(use())
+    assert done == [
+        Tap(x=0.5, y=0.5),
+        LongPress(x=0.5, y=0.5),
+        Swipe(x=0.5, y=200 / 240, to_x=0.5, to_y=40 / 240),
+        Press(button=Button.ENTER),
+        TypeText(text="hi"),
+    ]
+
+
 def test_our_device_on_android_envs_fake(task: Path) -> None:
     config = config_classes.AndroidEnvConfig(
         task=config_classes.FilesystemTaskConfig(path=str(task)),

@@ -147,6 +147,8 @@ def test_training_on_devices_that_are_not_there_is_refused_at_once(tmp_path: Pat
     for words, hint in (
         (("devices.serials=['127.0.0.1:9']",), "127.0.0.1:9"),
         (("devices.kind=emulator",), "devices.emulator.avd"),
+        (("devices.kind=emulator", "devices.emulator.avd=Nobody"), "there is no virtual device 'Nobody'"),
+        (("devices.kind=emulator", "devices.emulator.first_port=5555"), "first_port"),
         (("phone.latency=emulator",), "phone.latency"),
         (("phone.faults.freeze=0.1",), "starts_sim_phones"),
     ):

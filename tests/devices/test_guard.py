@@ -153,6 +153,7 @@ def test_the_power_key_stops_everything_until_it_is_pressed_again(adb: Tool) -> 
     async def use(device: GuardedPhone, adbd: Adbd) -> None:
         adbd.android.is_awake = False
         assert (await cause_of(device.perform(Tap(x=0.5, y=0.5))))[0] == "hands_off"
+        assert (await cause_of(device.observe()))[0] == "hands_off"
         assert (await cause_of(device.reset()))[0] == "hands_off"
         assert not adbd.android.is_awake
         adbd.android.is_awake = True

@@ -355,6 +355,8 @@ class AdbDevice:
         before = None if is_plain else await self.focused_field()
         for line in lines:
             await self._run(line)
+        if is_plain and self._options.ui_tree == "none":
+            return  # who does without the tree, which takes seconds, does without this too
         after = await self.focused_field()
         if after is None or after.is_password or typing_text.is_within(text, after.text):
             return

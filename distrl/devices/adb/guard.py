@@ -14,7 +14,7 @@ import msgspec
 
 from distrl.core.clock import Clock
 from distrl.core.errors import DeviceError
-from distrl.core.types import Action, Button, Element, LongPress, Observation, OpenApp, Press, Tap, TypeText
+from distrl.core.types import Action, Button, Element, LongPress, Observation, OpenApp, Press, Screen, Tap, TypeText
 from distrl.devices.adb.device import AdbDevice, AdbOptions
 from distrl.devices.adb.hierarchy import focused_field
 from distrl.devices.adb.server import AdbServer
@@ -69,6 +69,7 @@ class GuardedPhone(AdbDevice):
         super().__init__(serial, server, clock=clock, options=options, name=name)
         self._safety = safety
         self._is_on = safety.is_on
+        """Until it is known what the device is, it is somebody's phone."""
         self._permitted: frozenset[str] = frozenset()
         self._elements: tuple[Element, ...] = ()
         self._package = ""
@@ -90,7 +91,7 @@ class GuardedPhone(AdbDevice):
         """What the screen shows; an app that is not allowed is left first, by BACK, else by HOME."""
         seen = await super().observe()
         for button in (Button.BACK, Button.HOME):
-            if not self._is_on or self._may_use(_package_of(seen)):
+            if self._is_on is False or self._may_use(_package_of(seen)):
                 break
             self._refuse("package", _package_of(seen))
             await self._press(button)
@@ -100,7 +101,7 @@ class GuardedPhone(AdbDevice):
 
     async def perform(self, action: Action) -> None:
         """Do it, unless it is refused: then nothing happens, as if the phone had not felt it."""
-        if self._is_on:
+        if self._is_on is not False:
             await self._check_stop_key()
             reason = await self._reason_against(action)
             if reason:
@@ -119,6 +120,12 @@ class GuardedPhone(AdbDevice):
         if self._is_on:
             await self._check_stop_key()
             await self._check_health()
+
+    async def _wakeful_screenshot(self) -> Screen:
+        """As any device; but a screen that somebody switched off stays off."""
+        if self._is_on is not False:
+            await self._check_stop_key()
+        return await super()._wakeful_screenshot()
 
     async def _check_stop_key(self) -> None:
         """Hands off while the screen was switched off by hand: we keep it on, so nobody else does that."""

@@ -100,6 +100,12 @@ class EmulatorDevice(AdbDevice):
             self._slot.release()
             self._slot = None
 
+    def leave(self) -> None:
+        """Let it run on without us: it was started to be kept."""
+        if self._slot is not None and self._emulator.is_kept:
+            self._slot.leave()
+            self._slot = None
+
     # ---- inside
 
     def _is_worn(self) -> bool:

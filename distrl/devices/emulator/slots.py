@@ -84,8 +84,12 @@ class Slot:
         """Give it back; may be called twice."""
         if self._lock >= 0:
             self._file.unlink(missing_ok=True)
-            os.close(self._lock)
-            self._lock = -1
+            self.leave()
+
+    def leave(self) -> None:
+        """Go, and let the note say who is here."""
+        os.close(self._lock)
+        self._lock = -1
 
 
 def take_slot(first_port: int, *, folder: Path | None = None) -> Slot:
