@@ -4,6 +4,7 @@
 """
 
 import asyncio
+import json
 import os
 import signal
 import socket
@@ -20,12 +21,15 @@ import pytest
 import torch
 
 from distrl.core.calls.endpoint import Endpoint, Patience
+from distrl.core.config import config_of
 from distrl.core.config_model import HfConfig
 from distrl.core.errors import ServerError
 from distrl.core.types import Decision, Outcome, Ruling, Step, Trajectory, Verdict
 from distrl.policies.endpoint import Adapters, EndpointOptions, Served
 from distrl.policies.endpoint.adapters import digest_of
 from distrl.policies.hf.policy import HfPolicy
+from distrl.runtime.run_directory import RunDirectory
+from distrl.runtime.simulation import Simulation
 
 from ...models import families
 from .asking import SITUATION, make_endpoint, make_policy
@@ -198,3 +202,44 @@ def test_pictures_log_probabilities_and_adapters_that_are_swapped(url: str, mode
         await adapters.close()
 
     asyncio.run(run())
+
+
+def test_a_run_whose_workers_act_through_it_learns_and_swaps_adapters(url: str, model: Path, tmp_path: Path) -> None:
+    endpoint = {"url": url, "model": "tiny", "key_variable": "", "adapter_dir": str(tmp_path / "adapters")}
+    config = config_of(
+        {
+            "policy": {
+                "kind": "hf",
+                "start": "scratch",
+                "acts_through": "endpoint",
+                "hf": {"model": str(model), "max_new_tokens": 8},
+                "endpoint": endpoint | {"deadline_s": 600.0, "attempt_s": 300.0},
+            },
+            "phone": {"scale": 0.1},
+            "env": {"max_episode_s": 10.0},
+            "learner": {
+                "batch_trajectories": 2,
+                "new_steps_per_update": 2,
+                "warmup_trajectories": 1,
+                "publish_every_updates": 1,
+                "imitated_successes": 0,
+                "learning_rate": 1e-2,
+            },
+            "collect": {"num_devices": 2},
+            "train": {"num_trajectories": 5},
+            "eval": {"every_trajectories": 100, "episodes": 1, "has_sampled": False},
+        }
+    )
+    run = RunDirectory(tmp_path / "run")
+    simulation = Simulation(config, run)
+    run.open(config)
+    try:
+        asyncio.run(simulation._run(None))  # the same fleet, in real time
+    finally:
+        run.close()
+    rows = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
+    versions = sorted(int(path.name.split("-")[0]) for path in (tmp_path / "adapters").iterdir())
+    print(f"{len(rows)} updates, rho_mean {[round(row['rho_mean'], 4) for row in rows[:4]]}, versions {versions}")
+    assert len(rows) >= 2
+    assert abs(rows[0]["rho_mean"] - 1.0) < 0.01  # vLLM's probabilities are those of the learner
+    assert len(versions) >= 2
