@@ -312,7 +312,10 @@ def test_debians_adb_drives_the_phone_too(debian_adb: Tool) -> None:
 def test_an_adb_of_another_version_replaces_the_server_and_a_reset_brings_the_phone_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What happens to everybody with two SDKs: any call of the other adb kills the server that others use."""
+    """What happens to everybody with two SDKs: an adb of another version kills the server and starts its own.
+
+    The two adbs of this test call themselves 41 both, so it is done by hand.
+    """
     other = shutil.which("adb")
     if other is None:
         pytest.skip("no adb on the PATH: apt-get install adb")
@@ -324,14 +327,17 @@ def test_an_adb_of_another_version_replaces_the_server_and_a_reset_brings_the_ph
         tool.start()
         async with connected(tool, make_adbd(), deadline_s=5.0) as device:
             before = await device.observe()
-            await type(tool)(binary=Path(other), port=tool.port, environment=tool.environment).run("devices")
+            tool.stop()
+            another = type(tool)(binary=Path(other), port=tool.port, environment=tool.environment)
+            another.start()
+            assert "127.0.0.1" not in (await another.run("devices")).text
             cause = (await cause_of(device.observe()))[0]
             await device.reset()
             assert (await device.observe()).screen == before.screen
             return cause
 
     try:
-        assert asyncio.run(main()) in ("vanish", "adb_server", "offline", "")
+        assert asyncio.run(main()) == "vanish"
     finally:
         tool.stop()
 
