@@ -32,7 +32,7 @@ def export(
 
     output = Output.of(context, is_json=json)
     if (directory is None) == (out is None):
-        raise UserError("say once where to write: distrl export --run RUN --to FORMAT DIRECTORY")
+        raise UserError("say where to write, once: distrl export --run RUN --to FORMAT DIRECTORY (or --out DIRECTORY)")
     target = directory or out
     assert target is not None
     require_extra("train")

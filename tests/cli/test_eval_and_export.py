@@ -11,7 +11,7 @@ from safetensors.torch import load_file
 from distrl.policies.tiny import pretrain
 from distrl.policies.tiny.encoder import WordEncoder
 from distrl.policies.tiny.policy import TinyPolicy
-from distrl.runtime import critic, imitation
+from distrl.runtime import chosen_tasks, critic
 from distrl.tasks import book
 
 from ..runtime.runs import write_run
@@ -190,15 +190,13 @@ def test_pretraining_writes_an_encoder_and_its_log(tmp_path: Path, monkeypatch: 
 
 
 def test_imitation_writes_a_network_and_its_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    few = functools.partial(imitation.ImitationOptions, checks_per_template=1)
-    monkeypatch.setattr(imitation, "ImitationOptions", few)
-    monkeypatch.setattr(critic, "CriticOptions", functools.partial(critic.CriticOptions, rounds=1, epochs=1))
+    monkeypatch.setattr(critic, "CriticOptions", functools.partial(critic.CriticOptions, epochs=1))
     tasks = book.load_tasks("system", "train")[:6]
-    monkeypatch.setattr(book, "load_tasks", lambda suite, split: tasks)
+    monkeypatch.setattr(chosen_tasks, "load_tasks", lambda suite, split: tasks)
     monkeypatch.setenv("DISTRL_PHONE__SCALE", "0.1")
     out = tmp_path / "start.safetensors"
     arguments = ("--suite", "system", "--mode", "text", "--out", str(out), "--per-template", "1", "--max-epochs", "2")
-    done = distrl("imitate", *arguments, "--target", "1")
+    done = distrl("imitate", *arguments, "--target", "1", "--checks", "1", "--critic-rounds", "1")
     assert done.status == 0, done.err
     assert "after 2 epochs" in done.out
     assert "was not reached" in done.err

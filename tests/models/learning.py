@@ -20,7 +20,7 @@ def played(policy: Any) -> list[Trajectory]:
     for number, episode in enumerate(episodes()):
         steps = []
         for t, step in enumerate(episode.steps):
-            situation = Situation(task=episode.task, steps=episode.steps[:t], observation=step.observation)
+            situation = Situation(task=episode.task, steps=tuple(steps), observation=step.observation)
             (decision,) = policy.decide([situation], rngs(1))
             steps.append(msgspec.structs.replace(step, decision=decision, rewards={"success": 0.5 * t - number}))
         outcome = Outcome.SUCCEEDED if number else Outcome.TRUNCATED_STEPS
@@ -32,7 +32,7 @@ def make_learner(policy: Any, trajectories: list[Trajectory]) -> Learner:
     learner = Learner(
         policy,
         make_algorithm("a_ride", {}),
-        PrioritisedReplay(capacity_steps=1000, rng=derive_random(0, "replay")),
+        PrioritisedReplay(capacity_steps=1000, alpha=0.5, freshness_tau_versions=10.0, rng=derive_random(0, "replay")),
         Curriculum([t.task for t in trajectories], derive_random(0, "curriculum")),
         LearnerOptions(batch_trajectories=3, imitated_successes=1, imitation_weight=0.5),
     )

@@ -23,8 +23,12 @@ pytestmark = pytest.mark.models
 
 
 @pytest.mark.learning
-def test_the_loss_falls_when_a_tiny_qwen_imitates_demonstrations(model_of: MakeModel) -> None:
-    hf = {"model": str(model_of("qwen2_5_vl")), "max_new_tokens": 48, "num_actions": 1, "lora_rank": 8}
+@pytest.mark.parametrize(("adapter", "learning_rate", "share"), [("none", 3e-3, 0.7), ("lora", 0.05, 0.95)])
+def test_the_loss_falls_when_a_tiny_qwen_imitates_demonstrations(
+    model_of: MakeModel, adapter: str, learning_rate: float, share: float
+) -> None:
+    hf = {"model": str(model_of("qwen2_5_vl")), "max_new_tokens": 24, "num_actions": 1, "prompt": "numbered"}
+    hf["adapter"] = adapter
     config = config_of(
         {
             "policy": {"kind": "hf", "start": "scratch", "hf": hf},
@@ -35,13 +39,19 @@ def test_the_loss_falls_when_a_tiny_qwen_imitates_demonstrations(model_of: MakeM
     )
     policy = load_start(config)
     options = ImitationOptions(
-        per_template=2, noise=0.0, target=1.0, max_epochs=4, checks_per_template=1, batch_steps=4, learning_rate=0.01
+        learning_rate=learning_rate,
+        per_template=2,
+        noise=0.0,
+        target=1.0,
+        max_epochs=5,
+        checks_per_template=1,
+        batch_steps=4,
     )
     ticks: list[int] = []
     tasks = chosen_tasks(config.tasks, "train")
     losses = [progress.loss for progress in imitate(policy, tasks, config, options, tick=ticks.append)]
-    assert losses[-1] < 0.8 * losses[0]
-    assert sum(ticks) == 4 * (sum(ticks) // 4)  # every epoch is told whole
+    assert losses[-1] < share * losses[0]
+    assert sum(ticks) % 5 == 0  # every epoch is told whole
 
 
 def test_the_command_line_imitates_and_a_run_starts_from_it(model_of: MakeModel, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A model on real processes: learner and worker beside each other, only the adapter between them.
+"""A model on real processes: two that learn together and a worker beside them, only the adapter between them.
 
 One family here; all of them with DISTRL_TEST_FAMILIES=all, which takes a minute each.
 """
@@ -27,7 +27,9 @@ def test_a_family_is_trained_by_processes_beside_each_other_and_goes_on(
 ) -> None:
     run, file = tmp_path / "run", tmp_path / "run.toml"
     for total in (4, 8):
-        config = config_of(tables(model_of(family), phone={"latency": "instant"}, train={"num_trajectories": total}))
+        made = tables(model_of(family), phone={"latency": "instant"}, train={"num_trajectories": total})
+        made["learner"]["num_workers"] = 2
+        config = config_of(made)
         file.write_text(dump_toml(config))
         command = [sys.executable, "-m", "distrl", "train", "-c", str(file), "--run-dir", str(run), "--json"]
         done = subprocess.run(command, capture_output=True, text=True, timeout=290)
