@@ -110,7 +110,7 @@ def config_for(directory: Path, url: str, folder: Path, **more: Any) -> Config:
             "env": {"max_episode_s": 2.0},
             "learner": {
                 "batch_trajectories": 2,
-                "new_steps_per_update": 8,
+                "new_steps_per_update": 1,
                 "warmup_trajectories": 1,
                 "publish_every_updates": 1,
                 "imitated_successes": 0,
