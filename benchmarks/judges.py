@@ -98,6 +98,8 @@ def draw(rows: list[dict[str, Any]], path: Path) -> None:
     for colour, model in zip(("#c0392b", "#2471a3"), MODELS, strict=True):
         for actions in ACTIONS:
             line = [row for row in rows if row["model"] == model and row["actions"] == actions]
+            if not line:
+                continue
             label = f"{NAMES[model]}, {'last two actions' if actions else 'no actions'}"
             for panel, key in zip(panels, ("accuracy", "false_success"), strict=True):
                 values = [row[key] for row in line]
@@ -137,7 +139,7 @@ def main() -> None:
                     rows.append(row | {"seconds": round(time.monotonic() - began_s, 1)})
                     print(json.dumps({key: rows[-1][key] for key in _SHOWN}), flush=True)
                     told.json.write_text(json.dumps(rows, indent=1) + "\n")
-    draw(rows, told.figure)
+                    draw(rows, told.figure)  # as far as it goes: it may take an hour
 
 
 _SHOWN = ("model", "screens", "actions", "n", "accuracy", "false_success", "false_failure", "unknown", "seconds")
