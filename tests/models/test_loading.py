@@ -50,7 +50,8 @@ def test_a_name_that_cannot_be_had_offline_is_named(monkeypatch: pytest.MonkeyPa
 
 
 def test_an_unknown_prompt_is_named_with_the_known_ones(model_of: MakeModel) -> None:
-    assert "numbered" in refusal(model_of("llama"), prompt="jsen")
+    assert "did you mean json" in refusal(model_of("llama"), prompt="jsen")
+    assert "numbered" in refusal(model_of("llama"), prompt="??")
 
 
 def test_a_text_model_is_not_shown_screens(model_of: MakeModel) -> None:

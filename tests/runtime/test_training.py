@@ -24,6 +24,8 @@ from .fleet import raises, settings
 GOLDEN = Path(__file__).parent / "golden" / "loss_curve.json"
 NO_TIES = {"options": {"trajectory_filter": False}}
 """Without the filter no trajectory is kept or not for the last digit of a number."""
+STEADY = {"demonstrations": 1, "learning_rate_left": 1.0}
+"""A learner whose steps do not tell how long its run is to be."""
 USUAL = {"algorithm": NO_TIES, "learner": {"demonstrations": 1}, "policy": {"start": "imitation"}}
 
 
@@ -85,10 +87,9 @@ def test_the_same_seed_gives_the_same_run_bit_for_bit_and_another_seed_another(s
 
 
 def test_a_run_that_is_made_longer_goes_on_as_if_it_had_been_as_long_from_the_start(tmp_path: Path) -> None:
-    steady = USUAL | {"learner": {"demonstrations": 1, "learning_rate_left": 1.0}}  # steps do not tell the length
     for path, totals in ((tmp_path / "straight", (16,)), (tmp_path / "run", (8, 16))):
         for total in totals:
-            train(settings(1, **steady, train={"num_trajectories": total}), path)
+            train(settings(1, **USUAL | {"learner": STEADY}, train={"num_trajectories": total}), path)
     assert_same_run(tmp_path / "run", tmp_path / "straight")
     (event,) = RunDirectory(tmp_path / "run").read("events")
     assert (event["event"], event["trajectories"]) == ("resumed", 8)
