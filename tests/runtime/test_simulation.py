@@ -52,7 +52,8 @@ def test_updates_and_decisions_take_the_time_they_are_said_to_take(tmp_path: Pat
     updates = len(rows(tmp_path / "learning", "metrics"))
     assert learning > max(2 * free, 500.0 * updates)
     assert acting > 2 * free
-    assert rows(tmp_path / "acting", "fleet")[-1]["inference_share"] > 0.4
+    shares = [row["inference_share"] for row in rows(tmp_path / "acting", "fleet")]
+    assert sum(shares) / len(shares) > 0.4
 
 
 def test_instant_phones_and_models_are_plain_training() -> None:
