@@ -52,7 +52,7 @@ def test_updates_and_decisions_take_the_time_they_are_said_to_take(tmp_path: Pat
     updates = len(rows(tmp_path / "learning", "metrics"))
     assert learning > max(2 * free, 500.0 * updates)
     assert acting > 2 * free
-    shares = [row["inference_share"] for row in rows(tmp_path / "acting", "fleet")]
+    shares = [row["inference_share"] for row in rows(tmp_path / "acting", "fleet") if "inference_share" in row]
     assert sum(shares) / len(shares) > 0.4
 
 
