@@ -254,6 +254,33 @@ def test_a_file_system_that_cannot_clone_is_noticed_and_nothing_is_left(sdk: Sdk
         assert run(sdk, use, instances="clone")[0] == "no_clone"
 
 
+def test_where_files_can_be_cloned_each_emulator_has_a_clone_of_its_own_which_goes_with_it(
+    sdk: Sdk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A `cp` that copies in full stands for a file system that shares; what is made of the copy is the same."""
+    folder = sdk.make_avd()
+    (folder / "multiinstance.lock").touch()  # of an emulator that was killed: a clone begins without it
+    copier = sdk.root / "bin" / "cp"
+    copier.parent.mkdir()
+    copier.write_text('#!/bin/sh\nshift 2\nexec /bin/cp -a "$@"\n')
+    copier.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{copier.parent}{os.pathsep}{os.environ['PATH']}")
+
+    async def use(device: EmulatorDevice) -> None:
+        await device.reset()
+        clone = f"{AVD}-distrl-{sdk.first_port}"
+        assert avd.list_avds(sdk.home) == [AVD, clone]
+        assert (sdk.home / f"{clone}.avd" / "config.ini").read_text() == f"AvdId={clone}\n"
+        assert avd.has_snapshot(sdk.home / f"{clone}.avd", "distrl")
+        assert not avd.has_snapshot(folder, "distrl")
+        await device.reset()
+        assert (device.num_launches, device.num_loads) == (1, 1)
+
+    run(sdk, use, instances="clone")
+    assert avd.list_avds(sdk.home) == [AVD]
+    assert not list(sdk.home.glob("*-distrl-*"))
+
+
 def test_a_missing_device_or_sdk_is_named_with_what_to_do(sdk: Sdk, monkeypatch: pytest.MonkeyPatch) -> None:
     async def use(device: EmulatorDevice) -> tuple[str, str]:
         return await cause_of(device.reset())
