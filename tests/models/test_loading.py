@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import torch
 from hypothesis import given
@@ -49,9 +50,8 @@ def test_a_name_that_cannot_be_had_offline_is_named(monkeypatch: pytest.MonkeyPa
     assert "cannot load 'nobody/has-this-model'" in refusal(Path("nobody/has-this-model"))
 
 
-def test_an_unknown_prompt_is_named_with_the_known_ones(model_of: MakeModel) -> None:
-    assert "did you mean json" in refusal(model_of("llama"), prompt="jsen")
-    assert "numbered" in refusal(model_of("llama"), prompt="??")
+def test_an_unknown_prompt_is_named_with_the_nearest_one(model_of: MakeModel) -> None:
+    assert "did you mean json?" in refusal(model_of("llama"), prompt="jsen")
 
 
 def test_a_text_model_is_not_shown_screens(model_of: MakeModel) -> None:
@@ -76,7 +76,7 @@ def test_a_template_that_leaves_out_the_question_is_refused(broken: Path) -> Non
 
 def test_a_template_that_leaves_out_pictures_is_refused(broken: Path) -> None:
     make_tokenizer(*("<|vision_start|>", "<|image_pad|>", "<|vision_end|>", "<|video_pad|>")).save_pretrained(broken)
-    assert "pictures" in refusal(broken) or "cannot hold our prompt" in refusal(broken)
+    assert "leaves out pictures" in refusal(broken)
 
 
 def test_a_template_that_fails_is_refused(broken: Path) -> None:
@@ -149,15 +149,12 @@ def test_whatever_a_model_says_is_an_action_or_invalid_and_travels(model_of: Mak
     assert decision.tokens == tuple(ids)
     if isinstance(decision.action, Invalid):
         assert decision.action.reason
-    import msgspec
-
     step = msgspec.structs.replace(episode.steps[0], decision=decision)
     sent = msgspec.structs.replace(episode, id="t-1", worker="w", device="d", steps=(step,))
     arrived: Trajectory = decode(encode(sent))
     assert arrived.steps[0].decision == decision
-    assert torch.isfinite(
-        policy.judge(policy.prepare(arrived).moments[:1], policy.prepare(arrived).choices).log_prob
-    ).all()
+    prepared = policy.prepare(arrived)
+    assert torch.isfinite(policy.judge(prepared.moments[:1], prepared.choices).log_prob).all()
 
 
 _POLICIES: dict[Path, Any] = {}
