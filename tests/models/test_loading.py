@@ -50,8 +50,8 @@ def test_a_name_that_cannot_be_had_offline_is_named(monkeypatch: pytest.MonkeyPa
     assert "cannot load 'nobody/has-this-model'" in refusal(Path("nobody/has-this-model"))
 
 
-def test_an_unknown_prompt_is_named_with_the_nearest_one(model_of: MakeModel) -> None:
-    assert "did you mean json?" in refusal(model_of("llama"), prompt="jsen")
+def test_an_unknown_prompt_is_named_with_the_nearest(model_of: MakeModel) -> None:
+    assert "did you mean numbered" in refusal(model_of("llama"), prompt="numberd")
 
 
 def test_a_text_model_is_not_shown_screens(model_of: MakeModel) -> None:
