@@ -43,7 +43,8 @@ def test_five_mistakes_are_all_told_with_their_places_and_exit_status_2(tmp_path
         f"{file}:3: phone.scale: wrong value (expected less than or equal to 1, got 2.0)",
         f"{file}:4: phone.latency: unknown value (expected one of instant, emulator, slow-emulator, phone, even, lab, "
         'rough, got "emulater"); did you mean emulator?',
-        f"{file}:6: tasks.suit: unknown key (expected one of suite, split, got suit); did you mean tasks.suite?",
+        f"{file}:6: tasks.suit: unknown key (expected one of suite, split, max_difficulty, templates, got suit); "
+        "did you mean tasks.suite?",
         f'{file}:8: env.keep_last_actions: wrong value (expected a whole number, got "4")',
     ]
 
