@@ -45,7 +45,7 @@ class RefusedError(ServerError):
     @property
     def is_lasting(self) -> bool:
         """Whether the next call would be refused too; what is wrong with one question says nothing about another."""
-        return self.status not in ABOUT_ONE
+        return self.status not in ABOUT_ONE and self.status < 500  # some say 500 of a picture, not of themselves
 
 
 class UserError(ValueError):

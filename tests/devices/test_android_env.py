@@ -221,8 +221,9 @@ def test_an_episode_that_its_own_task_ended_goes_on() -> None:
     env = SimpleNamespace(reset=lambda: dm_env.restart(seen), step=lambda action: dm_env.termination(1.0, seen))
     device = AndroidEnvDevice("x", env, clock=LoopClock())
 
-    async def use() -> None:
+    async def use() -> int:
         await device.reset()
         await device.perform(Tap(x=0.5, y=0.5))
+        return (await device.observe()).screen.width
 
-    asyncio.run(use())
+    assert asyncio.run(use()) == 2

@@ -71,7 +71,7 @@ def test_what_is_not_solved_yet_is_shown_more_often(monkeypatch: pytest.MonkeyPa
         return msgspec.structs.replace(summarise([]), by_template=by_template)
 
     def noting(
-        policy: object, moments: list[Moment], choices: object, optimiser: object, batches: Any, _: float
+        policy: object, moments: list[Moment], choices: object, optimiser: object, batches: Any, *_: Any
     ) -> float:
         shown.append(Counter(of_moment[id(moments[i])] for rows in batches for i in rows))
         return 0.0
