@@ -3,7 +3,8 @@
     python -m distrl.runtime.reaper DIRECTORY PID     # DIRECTORY is that of the Ray session, PID that of the starter
 
 Some of Ray's helpers outlive a killed driver by minutes. They are known by a variable in their environment that names
-the directory. The starter holds the other end of our standard input, so its death is seen at once, whatever killed it.
+the directory; or, since those that give themselves a title write it over their environment, by files they hold open in
+it. The starter holds the other end of our standard input, so its death is seen at once, whatever killed it.
 """
 
 import contextlib
@@ -31,9 +32,16 @@ def processes_of(directory: Path) -> list[int]:
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
-            if mark in (process / "environ").read_bytes().split(b"\0"):
+            if mark in (process / "environ").read_bytes().split(b"\0") or _is_titled_in(directory, process):
                 found.append(int(process.name))
     return found
+
+
+def _is_titled_in(directory: Path, process: Path) -> bool:
+    """Whether this is a part of Ray that writes its log into the directory."""
+    if not (process / "cmdline").read_bytes().startswith(b"ray::"):
+        return False
+    return any(str(file.readlink()).startswith(f"{directory}/") for file in (process / "fd").iterdir())
 
 
 def reap(directory: Path, *, spare: set[int]) -> None:

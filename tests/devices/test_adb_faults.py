@@ -16,11 +16,12 @@ from hypothesis import strategies as st
 from distrl.core.config import Config, config_of
 from distrl.core.errors import DeviceError, DistrlError, SetupError
 from distrl.core.interfaces import Setup
-from distrl.core.types import Invalid, Outcome, Situation, Tap, Trajectory
+from distrl.core.types import Invalid, Observation, Outcome, Situation, Tap, Task, Trajectory
 from distrl.devices.adb.choosing import Listed, pick
 from distrl.devices.adb.screenshot import screen_of
 from distrl.devices.adb.server import failure
 from distrl.devices.pool import Pool
+from distrl.envs.phone_env import PhoneEnvironment
 from distrl.runtime.build import make_environment, make_pool, make_setup
 from distrl.runtime.curriculum import FixedTasks
 from distrl.runtime.evaluation import Scripted
@@ -43,6 +44,22 @@ def config_for(adb: Tool, num_devices: int = 2) -> Config:
     return config_of({"devices": devices, "collect": {"num_devices": num_devices}, "phone": {"scale": 0.1}})
 
 
+PLAYED_ON: dict[str, str] = {}
+"""The device on which each task is being tried."""
+
+
+class Noting:
+    """An environment that notes which device has which task."""
+
+    def __init__(self, environment: PhoneEnvironment, name: str) -> None:
+        self._environment, self._name = environment, name
+        self.step, self.close = environment.step, environment.close
+
+    async def reset(self, task: Task, setup: Setup) -> Observation:
+        PLAYED_ON[task.id] = self._name
+        return await self._environment.reset(task, setup)
+
+
 def play(config: Config, act: Callable[[Situation, Pool], Any], num_tasks: int) -> tuple[list[Trajectory], Pool]:
     """A worker as training has it, on so many tasks; what it sent, and its pool, whose devices are gone."""
     sent: list[Trajectory] = []
@@ -57,7 +74,7 @@ def play(config: Config, act: Callable[[Situation, Pool], Any], num_tasks: int) 
             pool,
             Scripted(lambda situation: act(situation, pool)),
             weights=lambda assignment: SimpleNamespace(version=0),
-            make_environment=lambda device: make_environment(config, device),
+            make_environment=lambda device: Noting(make_environment(config, device), device.name),
             make_setup=make_setup,
             send=keep,
             options=WorkerOptions(),
@@ -78,11 +95,10 @@ def test_a_device_broken_in_mid_step_costs_one_truncated_unrewarded_episode_and_
 ) -> None:
     """Rows 1, 2 and 7: killed, frozen, screens that are none; through pool, environment, judge and worker."""
     broken: list[str] = []
-    processes: list[subprocess.Popen[bytes]] = []
 
     def act(situation: Situation, pool: Pool) -> Any:
         device: Any = pool._devices["sim-0"]
-        if not broken and len(situation.steps) == 2 and device.pid:
+        if not broken and len(situation.steps) == 2 and PLAYED_ON[situation.task.id] == "sim-0":
             broken.append(situation.task.id)
             if fault in ("kill", "freeze"):
                 os.kill(device.pid, signal.SIGKILL if fault == "kill" else signal.SIGSTOP)
@@ -90,12 +106,10 @@ def test_a_device_broken_in_mid_step_costs_one_truncated_unrewarded_episode_and_
                 names = {"garbage": "corrupt_screen", "black": "black_screen", "vanish": "vanish"}
                 words = ["distrl", "fault", names[fault], "1" if fault == "vanish" else "40"]
                 command = [str(adb.binary), "-P", str(adb.port), "-s", device.serial, "shell", *words]
-                processes.append(subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+                subprocess.run(command, check=True, timeout=60, stdout=subprocess.DEVNULL)
         return Tap(x=0.5, y=0.99)
 
     sent, pool = play(config_for(adb), act, num_tasks=4)
-    for process in processes:
-        process.wait(30)
     assert len(sent) == 4
     aborted = [t for t in sent if t.outcome is Outcome.ABORTED_DEVICE]
     assert len(aborted) == 1
