@@ -7,9 +7,12 @@ Three regimes, since algorithms differ where data is old or scarce:
   stale   1,000 trajectories, acting with weights `--lag` versions old
   scarce  32 slow devices in virtual time, weights taken up at an episode's start, 770 trajectories in all
 
-An algorithm may carry options: `a_ride:retrace=false,dper=false`. What is done is not done again: every run is written
-beside FILE as soon as it ends, and the same command goes on where it stopped. Success is that of the last evaluation,
-with the likeliest actions, on tasks of the test split, by ground truth.
+An algorithm may carry options: `a_ride:retrace=false,dper=false`; `--bare` takes away what all of them are given here
+and their papers do not have (demonstrations and own successes that every update imitates). `--runtime local` trains on
+the asynchronous engine, one run at a time on all cores; otherwise a run is one thread, and two run side by side.
+
+What is done is not done again: every run is written beside FILE as soon as it ends, and the same command goes on where
+it stopped. Success is that of the last evaluation, with the likeliest actions, on held-out tasks, by ground truth.
 """
 
 import argparse
@@ -33,6 +36,8 @@ SCARCE: Tables = {
 }
 
 STALE: Tables = {"train": {"num_trajectories": 1000}, "eval": {"every_trajectories": 500}}
+
+BARE = {"imitated_successes": 0, "demonstrations": 0, "imitation_weight": 0.0}
 
 
 def parse_algorithm(text: str) -> tuple[str, dict[str, Any]]:
@@ -61,6 +66,8 @@ def tables_of(args: argparse.Namespace, algorithm: str, seed: int) -> dict[str, 
         tables["collect"] = tables.get("collect", {}) | {"lag_versions": args.lag}
     if args.regime != "fresh":
         del tables["train"]["max_minutes"]
+    if args.bare:
+        tables["learner"] = tables.get("learner", {}) | BARE
     for text in args.set:
         key, _, value = text.partition("=")
         table, _, name = key.partition(".")
@@ -68,22 +75,38 @@ def tables_of(args: argparse.Namespace, algorithm: str, seed: int) -> dict[str, 
     return tables
 
 
-def run_one(tables: dict[str, Any], out: Path) -> None:
+def run_one(tables: dict[str, Any], out: Path, runtime: str) -> None:
     """One training run; its curve is written when it ends."""
+    started_s = time.monotonic()
+    curve = (
+        train_on_ray(tables, out.with_suffix(".run")) if runtime == "local" else train_in_one_thread(tables, out.stem)
+    )
+    result = {"curve": curve, "config": tables, "total_s": round(time.monotonic() - started_s, 1)}
+    out.write_text(json.dumps(result, indent=1), encoding="utf-8")
+
+
+def train_on_ray(tables: dict[str, Any], run_dir: Path) -> list[dict[str, Any]]:
+    """The curve of an asynchronous run, whose directory stays."""
+    import distrl
+
+    return distrl.train(tables, run_dir=run_dir, runtime="local").curve
+
+
+def train_in_one_thread(tables: dict[str, Any], name: str) -> list[dict[str, Any]]:
+    """The curve of a serial run; each evaluation is told."""
     import torch
 
     from distrl.core.config import config_of
     from distrl.runtime.training import Training
 
     torch.set_num_threads(1)
-    started_s = time.monotonic()
     training = Training(config_of(tables))
 
     def report(progress: Any) -> None:
         if progress.kind == "evaluated":
             row = training.curve[-1]
             print(
-                f"{out.stem}: {row['trajectories']} trajectories, {row['wall_s'] / 60:.1f} min, "
+                f"{name}: {row['trajectories']} trajectories, {row['wall_s'] / 60:.1f} min, "
                 f"success {row['success']:.3f} (sampled {row['sampled_success']:.3f})",
                 file=sys.stderr,
                 flush=True,
@@ -91,13 +114,13 @@ def run_one(tables: dict[str, Any], out: Path) -> None:
 
     training.listen(report)
     training.run()
-    result = {"curve": training.curve, "config": tables, "total_s": round(time.monotonic() - started_s, 1)}
-    out.write_text(json.dumps(result, indent=1), encoding="utf-8")
+    return training.curve
 
 
 def file_of(args: argparse.Namespace, algorithm: str, seed: int) -> Path:
     """Where the result of one run is kept."""
-    what = f"{args.suite}-{args.mode}-{args.regime}-lag{args.lag}-{algorithm}-s{seed}"
+    how = args.regime + ("-local" if args.runtime == "local" else "") + ("-bare" if args.bare else "")
+    what = f"{args.suite}-{args.mode}-{how}-lag{args.lag}-{algorithm}-s{seed}"
     safe = "".join(c if c.isalnum() or c in "-_." else "_" for c in what)
     return Path(f"{args.json}.runs") / f"{safe}.json"
 
@@ -105,7 +128,8 @@ def file_of(args: argparse.Namespace, algorithm: str, seed: int) -> Path:
 def command_of(args: argparse.Namespace, algorithm: str, seed: int) -> list[str]:
     """The command of one run."""
     tables = json.dumps(tables_of(args, algorithm, seed))
-    return [sys.executable, __file__, "--one", tables, "--json", str(file_of(args, algorithm, seed))]
+    out = str(file_of(args, algorithm, seed))
+    return [sys.executable, __file__, "--one", tables, "--runtime", args.runtime, "--json", out]
 
 
 def write_results(args: argparse.Namespace, jobs: list[tuple[str, int]]) -> None:
@@ -116,7 +140,7 @@ def write_results(args: argparse.Namespace, jobs: list[tuple[str, int]]) -> None
         if path.exists():
             by_algorithm.setdefault(algorithm, {})[seed] = json.loads(path.read_text(encoding="utf-8"))
     path = Path(args.json)
-    key = ("suite", "mode", "regime", "lag")
+    key = ("suite", "mode", "regime", "lag", "runtime", "bare")
     mine = {name: getattr(args, name) for name in key}
     others: list[dict[str, Any]] = []
     if path.exists():
@@ -176,21 +200,25 @@ def main() -> None:
     add("--episodes", type=int, default=128, help="of each evaluation")
     add("--every", type=int, default=1000, help="trajectories between evaluations")
     add("--set", nargs="*", default=[], help="table.key=value of the configuration, as JSON")
-    add("--jobs", type=int, default=2, help="runs at the same time")
+    add("--runtime", default="serial", choices=("serial", "local"))
+    add("--bare", action="store_true", help="without what every update imitates")
+    add("--jobs", type=int, help="runs at the same time; 2, or 1 on the asynchronous engine")
     add("--json", required=True)
     add("--one", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.one:
-        run_one(json.loads(args.one), Path(args.json))
+        run_one(json.loads(args.one), Path(args.json), args.runtime)
         return
     jobs = [(algorithm, seed) for seed in args.seeds for algorithm in args.algorithms]
     commands = {file_of(args, *job): command_of(args, *job) for job in jobs}
-    run_all(commands, at_once=args.jobs, on_done=lambda: write_results(args, jobs))
+    at_once = args.jobs or (1 if args.runtime == "local" else 2)
+    run_all(commands, at_once=at_once, on_done=lambda: write_results(args, jobs))
     write_results(args, jobs)
     for row in json.loads(Path(args.json).read_text(encoding="utf-8"))["results"]:
         spread = ", ".join(f"{v:.3f}" for v in row["success_by_seed"])
         print(
-            f"{row['suite']:13} {row['mode']:6} {row['regime']:6} lag {row['lag']:2} {row['algorithm']:32} "
+            f"{row['suite']:13} {row['mode']:6} {row['regime']:6} lag {row['lag']:2} {row['runtime']:6} "
+            f"{'bare ' if row['bare'] else ''}{row['algorithm']:32} "
             f"{row['start']:.3f} -> {row['success']:.3f} [{spread}] sampled {row['sampled_success']:.3f}"
         )
 

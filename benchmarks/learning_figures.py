@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
 Row = dict[str, Any]
-KEY = ("suite", "mode", "regime", "lag")
+KEY = ("suite", "mode", "regime", "lag", "runtime")
 NAMES = {"a_ride": "A-RIDE", "digirl": "DigiRL", "filtered_bc": "filtered BC", "vtrace": "V-trace", "ppo": "PPO"}
 
 
@@ -28,6 +28,11 @@ def label(algorithm: str) -> str:
     shown = NAMES.get(name, name.upper() if name == "grpo" else name)
     parts = [f"without {key}" if value == "false" else f"{key} {value}" for key, _, value in pairs(options)]
     return f"{shown} {', '.join(parts)}".strip().replace("_", " ")
+
+
+def name_of(row: Row) -> str:
+    """The algorithm of a row; bare is without what every update imitates here."""
+    return label(row["algorithm"]) + (", bare" if row["bare"] else "")
 
 
 def pairs(options: str) -> list[tuple[str, str, str]]:
@@ -43,17 +48,22 @@ def groups_of(rows: list[Row]) -> dict[tuple[Any, ...], list[Row]]:
     return {key: sorted(group, key=lambda r: -r["success"]) for key, group in sorted(groups.items())}
 
 
+def title(key: tuple[Any, ...]) -> str:
+    """A group in words."""
+    suite, mode, regime, lag, runtime = key
+    return f"{suite}, {mode}, {regime}" + (f", lag {lag}" if lag else "") + (", engine" if runtime == "local" else "")
+
+
 def draw(key: tuple[Any, ...], rows: list[Row], path: Path) -> None:
     """Success over trajectories, and over minutes where time is what was given."""
-    suite, mode, regime, lag = key
-    axis = "minutes" if regime == "fresh" else "trajectories"
+    axis = "minutes" if key[2] == "fresh" else "trajectories"
     figure = Figure(figsize=(7.2, 4.4), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
     for row in rows[:8]:
         draw_curve(axes, row, axis)
     axes.set(xlabel=f"{axis} of training" if axis == "minutes" else axis, ylabel="held-out success", ylim=(0, 1))
-    axes.set_title(f"{suite}, {mode}, {regime}" + (f", weights {lag} versions old" if lag else ""))
+    axes.set_title(title(key))
     axes.yaxis.set_major_formatter(PercentFormatter(1.0))
     axes.grid(alpha=0.3)
     axes.legend(fontsize=8, loc="lower right", ncols=2)
@@ -64,7 +74,7 @@ def draw_curve(axes: Axes, row: Row, axis: str) -> None:
     """One algorithm: mean and range over its seeds, at the evaluations that all of them made."""
     at = [point[axis] for point in row["curve"]]
     by_point = [[curve[i]["success"] for curve in row["curves"]] for i in range(len(at))]
-    (line,) = axes.plot(at, [statistics.mean(v) for v in by_point], marker="o", ms=3, label=label(row["algorithm"]))
+    (line,) = axes.plot(at, [statistics.mean(v) for v in by_point], marker="o", ms=3, label=name_of(row))
     axes.fill_between(at, [min(v) for v in by_point], [max(v) for v in by_point], color=line.get_color(), alpha=0.15)
 
 
@@ -79,7 +89,7 @@ def table(rows: list[Row]) -> list[str]:
         minutes = " ".join(f"{v:.1f}" for v in row["minutes"])
         count = round(statistics.mean(row["trajectories"]))
         lines.append(
-            f"| {label(row['algorithm'])} | {row['start']:.3f} | **{row['success']:.3f}** ± {row['success_std']:.3f} "
+            f"| {name_of(row)} | {row['start']:.3f} | **{row['success']:.3f}** ± {row['success_std']:.3f} "
             f"| {seeds} | {row['sampled_success']:.3f} | {row['largest_drop']:.3f} | {count:,} | {minutes} |"
         )
     return lines
@@ -90,10 +100,9 @@ def report(paths: list[Path]) -> str:
     rows = [row for path in paths for row in json.loads(path.read_text(encoding="utf-8"))["results"]]
     lines = ["# Learning, measured", "", "Made by `python benchmarks/learning_figures.py benchmarks/results/*.json`."]
     for key, group in groups_of(rows).items():
-        suite, mode, regime, lag = key
-        picture = paths[0].parent / f"{suite}-{mode}-{regime}{f'-lag{lag}' if lag else ''}.png"
+        picture = paths[0].parent / ("-".join(title(key).replace(",", "").split()) + ".png")
         draw(key, group, picture)
-        lines += ["", f"## {suite}, {mode}, {regime}" + (f", lag {lag}" if lag else ""), "", *table(group), ""]
+        lines += ["", f"## {title(key)}", "", *table(group), ""]
         lines += [f"![curves]({picture.name})", ""]
         lines += [f"    {command}" for command in sorted({row["command"] for row in group})]
     return "\n".join(lines) + "\n"

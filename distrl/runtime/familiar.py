@@ -3,7 +3,8 @@
     python -m distrl.runtime.familiar
 
 Familiar is what stands in the requests of at least two training tasks, or on the screens of at least three, and is not
-there only because a task asks for it: words that fill in the parameters of tasks are names. Numbers are none.
+there only because a task asks for it: words that fill in the parameters of tasks are names, unless a parameter has only
+a few values (plus, minus; the days of the week). Numbers are none.
 """
 
 from collections import defaultdict
@@ -15,10 +16,13 @@ from distrl.policies.tiny.words import words_of
 from distrl.runtime.build import make_phone
 from distrl.runtime.checking import arrange, play
 from distrl.tasks.book import expert_for, load_tasks
+from distrl.tasks.fresh import FreshTasks
 from distrl.tasks.generate import SIZES
 
 PER_TEMPLATE = 3
 IN_REQUESTS, ON_SCREENS = 2, 3
+DRAWN, FEW = 40, 8
+"""A parameter that has no more than `FEW` values in so many tasks of a template is a choice, not a name."""
 
 
 def familiar_in(tasks: Sequence[Task]) -> set[str]:
@@ -26,8 +30,10 @@ def familiar_in(tasks: Sequence[Task]) -> set[str]:
     requests: dict[str, set[str]] = defaultdict(set)
     screens: dict[str, set[str]] = defaultdict(set)
     names: set[str] = set()
+    choices = _choices(tasks)
     for task in tasks:
-        filled_in = {word for value in task.params.values() for word in _words(value)}
+        named = (value for key, value in task.params.items() if (task.template, key) not in choices)
+        filled_in = {word for value in named for word in _words(value)}
         names |= filled_in
         for word in set(_words(task.instruction)) - filled_in:
             requests[word].add(task.id)
@@ -37,6 +43,17 @@ def familiar_in(tasks: Sequence[Task]) -> set[str]:
     asked = {word for word, where in requests.items() if len(where) >= IN_REQUESTS}
     shown = {word for word, where in screens.items() if len(where) >= ON_SCREENS and word not in names}
     return {word for word in asked | shown if len(word) == 1 or not any(c.isdigit() for c in word)}
+
+
+def _choices(tasks: Iterable[Task]) -> set[tuple[str, str]]:
+    """The parameters, by template, that have a few values only."""
+    values: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for task in {task.template: task for task in tasks}.values():
+        fresh = FreshTasks(task.suite)
+        for number in range(DRAWN):
+            for key, value in fresh.like(task, number).params.items():
+                values[task.template, key].add(value)
+    return {where for where, found in values.items() if len(found) <= FEW}
 
 
 def _words(text: str) -> list[str]:

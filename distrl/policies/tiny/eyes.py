@@ -19,7 +19,7 @@ from PIL import Image
 from distrl.core.types import ELEMENT_KINDS, Element, Observation, Screen
 from distrl.policies.tiny.encoder import WORD_DIM, WordEncoder, encode_words, hash_word
 from distrl.policies.tiny.familiar import FamiliarPictures, familiar_words
-from distrl.policies.tiny.reading import Pixels, canonical, draw_word, find_words
+from distrl.policies.tiny.reading import Pixels, canonical, draw_word, find_signs, find_words, ink_of
 from distrl.policies.tiny.words import words_of
 
 MAX_ELEMENTS = 64
@@ -116,10 +116,13 @@ class _Book:
         self.word_ids[key] = self.vectors.add(vector)
         self.meanings.add(meaning)
 
-    def add_element(self, key: Hashable, segments: tuple[int, ...], look: npt.NDArray[np.generic]) -> None:
-        """A new element whose words are known."""
+    def add_element(
+        self, key: Hashable, segments: tuple[int, ...], look: npt.NDArray[np.generic], sign: int = 0
+    ) -> None:
+        """A new element whose words are known; `sign` is what it shows instead of words that mean something."""
         rows = self.meanings.data[list(segments)]
-        self.texts.add(rows.mean(axis=0) if segments else np.zeros(WORD_DIM, np.float32))
+        has_meaning = bool(rows.any())
+        self.texts.add(rows.mean(axis=0) if has_meaning else self.vectors.data[sign])
         self.element_ids[key] = self.looks.add(look)
         self.segments.append(segments)
 
@@ -264,7 +267,8 @@ class PixelEyes:
             if sight is None:
                 keys = self._crop(observation.screen, elements, crops)
                 waiting.append((place, key, keys, elements))
-        self._learn(crops)
+        if crops:
+            self._learn(crops)
         for place, key, keys, elements in waiting:
             made[place] = self._book.keep(key, self._book.sight(keys, elements))
         return [self._book.note(o, sight) for o, sight in zip(observations, made, strict=True) if sight is not None]
@@ -284,11 +288,14 @@ class PixelEyes:
         return keys
 
     def _learn(self, crops: dict[Hashable, Pixels]) -> None:
-        words = {key: {_content(ink): ink for ink in find_words(crop)} for key, crop in crops.items()}
-        self._encode({content: ink for found in words.values() for content, ink in found.items()})
+        inks = {key: ink_of(crop) for key, crop in crops.items()}
+        words = {key: {_content(word): word for word in find_words(ink)} for key, ink in inks.items()}
+        signs = {key: {_content(sign): sign for sign in find_signs(ink)} for key, ink in inks.items()}
+        self._encode({content: ink for found in (*words.values(), *signs.values()) for content, ink in found.items()})
         for key, crop in crops.items():
             segments = tuple(self._book.word_ids[content] for content in words[key])
-            self._book.add_element(key, segments, _thumbnail(crop))
+            sign = next((self._book.word_ids[content] for content in signs[key]), 0)
+            self._book.add_element(key, segments, _thumbnail(crop), sign)
 
     def _encode(self, inks: Mapping[Hashable, Pixels]) -> None:
         """The words that are new pass through the encoder, together."""

@@ -8,6 +8,7 @@ The list is made from the training tasks by `python -m distrl.runtime.familiar`.
 """
 
 import hashlib
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from typing import ClassVar
@@ -21,6 +22,8 @@ from distrl.policies.tiny.reading import draw_word
 PATH = Path(__file__).parent / "weights" / "familiar.txt"
 ALIKE = 0.85
 """How like a familiar word the picture of a word must be to be taken for it."""
+_WAYS: tuple[Callable[[str], str], ...] = (str, str.capitalize, str.upper)
+"""How words are written on screens: add, Add, ADD."""
 
 Floats = npt.NDArray[np.float32]
 
@@ -33,9 +36,8 @@ def familiar_words() -> frozenset[str]:
 
 @lru_cache(maxsize=1)
 def _pictures() -> npt.NDArray[np.uint8]:
-    """All familiar words, first in small letters, then with a capital."""
-    words = sorted(familiar_words())
-    return np.stack([draw_word(word) for word in (*words, *(word.capitalize() for word in words))])
+    """All familiar words in each of `_WAYS`."""
+    return np.stack([draw_word(write(word)) for write in _WAYS for word in sorted(familiar_words())])
 
 
 class FamiliarPictures:
@@ -56,7 +58,7 @@ class FamiliarPictures:
         likeness = vectors @ known.T
         best = likeness.argmax(axis=1)
         is_known = likeness[np.arange(len(vectors)), best] > ALIKE
-        return np.where(is_known[:, None], known[best % (len(known) // 2)], np.float32(0.0))
+        return np.where(is_known[:, None], known[best % (len(known) // len(_WAYS))], np.float32(0.0))
 
     def _look_up(self) -> Floats:
         weights = b"".join(p.detach().numpy().tobytes() for p in self._encoder.parameters())

@@ -27,21 +27,31 @@ _TILE = (16, 40)
 _ALIKE, _ENOUGH = 8, 0.2
 _LINE = 17
 """No line of text is taller."""
+_SIGN = (4, 30)
+"""How high an icon may be."""
 _WORD_GAPS = (0.24, 0.34)
+_STROKE = (0.4, 0.7)
+"""How wide a stroke is, and how far from the rest of its number, in heights of the line."""
 _DRAW_PIXELS, _OVERSAMPLING = 11.0, 4
 
 
 def read_words(crop: Pixels) -> list[Pixels]:
     """The words (and other marks) of a crop, in reading order, each in canonical form."""
-    return [canonical(ink) for ink in find_words(crop)]
+    return [canonical(word) for word in find_words(ink_of(crop))]
 
 
-def find_words(crop: Pixels) -> list[Pixels]:
-    """The ink (0 to 255) of each word of a crop, in the size it has there."""
-    ink = _ink_of(crop)
+def find_words(ink: Pixels) -> list[Pixels]:
+    """Each word of a crop's ink, in the size it has there."""
     found: list[tuple[int, int, int, int]] = []
     _cut_blocks(ink > _INK, 0, 0, found)
     return [ink[y0:y1, x0:x1] for y0, y1, x0, x1 in found[:MAX_SEGMENTS]]
+
+
+def find_signs(ink: Pixels) -> list[Pixels]:
+    """All of a crop's ink as one picture, if that may be an icon: about as high as it is wide."""
+    sign = trim(ink)
+    height, width = sign.shape
+    return [sign] if _SIGN[0] <= height <= _SIGN[1] and height < 2 * width < 4 * height else []
 
 
 def draw_word(text: str, *, pixels: float = _DRAW_PIXELS, weight: str = "Roboto") -> Pixels:
@@ -69,7 +79,7 @@ def _font(weight: str, size: int) -> ImageFont.FreeTypeFont:
     return ImageFont.truetype(str(font_roboto.font_files[weight]), size, layout_engine=ImageFont.Layout.BASIC)
 
 
-def _ink_of(crop: Pixels) -> Pixels:
+def ink_of(crop: Pixels) -> Pixels:
     """How far each pixel is from the background around it, stretched to 0..255, without outlines and corners."""
     grey = (crop.astype(np.int32) @ np.array((77, 151, 28), np.int32) >> 8).astype(np.int16)
     ink = np.abs(grey - _background(grey))
@@ -145,6 +155,7 @@ def _cut_blocks(ink: npt.NDArray[np.bool_], top: int, left: int, found: list[tup
             continue
         columns = _runs(_any(band, 0), _BLOCK_GAP)
         if len(columns) > 1:
+            found += [(top + y0, top + y1, left + x0, left + x1) for x0, x1 in _strokes(columns, y1 - y0)]
             for x0, x1 in columns:
                 _cut_blocks(band[:, x0:x1], top + y0, left + x0, found)
         else:
@@ -161,12 +172,25 @@ def _lines(block: npt.NDArray[np.bool_]) -> list[tuple[int, int]]:
 
 
 def _cut_words(line: npt.NDArray[np.bool_], top: int, left: int, found: list[tuple[int, int, int, int]]) -> None:
-    """Words are cut twice, at narrow and at wide gaps: digits stand far apart, small words close together."""
-    columns = _any(line, 0)
-    runs = [run for share in _WORD_GAPS for run in _runs(columns, max(2, int(line.shape[0] * share)))]
+    """Words are cut twice, at narrow and at wide gaps: digits stand far apart, small words close together.
+
+    A stroke stands furthest apart: the 1 of 10:07 belongs to what follows, so both are read together once more.
+    """
+    columns, height = _any(line, 0), line.shape[0]
+    narrow, wide = (_runs(columns, max(2, int(height * share))) for share in _WORD_GAPS)
+    runs = [*narrow, *wide, *_strokes(wide, height)]
     for x0, x1 in sorted(dict.fromkeys(runs)):
         rows = np.flatnonzero(line[:, x0:x1].any(axis=1))
         found.append((top + int(rows[0]), top + int(rows[-1]) + 1, left + x0, left + x1))
+
+
+def _strokes(runs: list[tuple[int, int]], height: int) -> list[tuple[int, int]]:
+    """A stroke and what follows it closely, as one."""
+    return [
+        (a[0], b[1])
+        for a, b in pairwise(runs)
+        if a[1] - a[0] <= _STROKE[0] * height and b[0] - a[1] <= _STROKE[1] * height
+    ]
 
 
 def trim(ink: Pixels) -> Pixels:

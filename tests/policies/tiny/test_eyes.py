@@ -152,6 +152,18 @@ def test_the_text_of_an_element_is_the_mean_of_its_words(mode: Mode) -> None:
     assert eyes.texts(sight.elements)[0] == pytest.approx(words.mean(axis=0), abs=1e-6)
 
 
+def test_what_an_icon_looks_like_is_its_text_and_a_strange_name_has_none() -> None:
+    eyes = eyes_of("pixels")
+    (sight,) = eyes.see([page("\N{WHITE SQUARE}", "\N{MULTIPLICATION SIGN}", "Zorvath")])
+    others = eyes_of("pixels")
+    (again,) = others.see([page("\N{WHITE SQUARE}")])
+    box, cross, name = eyes.texts(sight.elements)
+    assert np.linalg.norm(box) == pytest.approx(1.0, abs=1e-5)
+    assert box == pytest.approx(others.texts(again.elements)[0], abs=1e-5)
+    assert box @ cross < 0.9
+    assert not name.any()
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_an_element_without_words_has_a_blank_in_their_place(mode: Mode) -> None:
     eyes = eyes_of(mode)

@@ -34,6 +34,14 @@ def test_words_of_requests_and_buttons_are_familiar_and_names_are_not() -> None:
     assert not any(len(word) > 1 and any(c.isdigit() for c in word) for word in familiar_words())
 
 
+def test_a_parameter_of_a_few_values_is_a_choice_and_its_words_are_familiar() -> None:
+    assert {"plus", "times", "saturday", "bike", "science", "velomart"} <= familiar_words()
+    some = [task for task in load_tasks("general", "train") if task.template in ("calculate", "send_text")]
+    found = familiar_in(some)
+    assert {"minus", "times"} <= found
+    assert not {word for task in some for word in task.params.get("name", "").casefold().split()} & found
+
+
 @pytest.mark.slow
 def test_the_list_is_what_the_training_tasks_make_it() -> None:
     assert familiar_in([task for suite in SIZES for task in load_tasks(suite, "train")]) == familiar_words()
@@ -52,7 +60,8 @@ def test_other_words_mean_nothing(policy: TinyPolicy) -> None:
     assert meanings_of(policy, strange).any(axis=1).mean() < 0.3
 
 
-def test_a_capital_changes_nothing(policy: TinyPolicy) -> None:
+def test_capitals_change_nothing(policy: TinyPolicy) -> None:
     small = meanings_of(policy, ["delete", "alarm", "settings"])
     assert small.any(axis=1).all()
     assert (meanings_of(policy, ["Delete", "Alarm", "Settings"]) == small).all()
+    assert (meanings_of(policy, ["DELETE", "ALARM", "SETTINGS"]) == small).all()

@@ -9,7 +9,17 @@ from hypothesis import strategies as st
 
 from distrl.policies.tiny.encoder import encode_words
 from distrl.policies.tiny.pretrain import random_word
-from distrl.policies.tiny.reading import HEIGHT, MAX_SEGMENTS, WIDTH, canonical, draw_word, read_words, trim
+from distrl.policies.tiny.reading import (
+    HEIGHT,
+    MAX_SEGMENTS,
+    WIDTH,
+    canonical,
+    draw_word,
+    find_signs,
+    ink_of,
+    read_words,
+    trim,
+)
 
 from .screens import Pixels, draw_line, make_policy
 
@@ -150,6 +160,15 @@ def test_the_canonical_form_is_sixteen_high_keeps_the_shape_and_squeezes_what_is
     assert (canonical(square)[:, :16] == 255).all()
     assert not canonical(square)[:, 16:].any()
     assert (canonical(long) == 255).all()
+
+
+def test_an_icon_is_one_sign_and_a_line_of_text_or_a_picture_is_none() -> None:
+    (sign,) = find_signs(ink_of(draw_line("M", size=14.0)))
+    assert sign.shape[0] == pytest.approx(10, abs=2)
+    assert find_signs(ink_of(draw_line("Messages"))) == []
+    assert find_signs(ink_of(draw_line("I", size=14.0))) == []
+    assert find_signs(ink_of(draw_line("M", size=60.0))) == []
+    assert find_signs(ink_of(np.full((20, 20, 3), 90, np.uint8))) == []
 
 
 def test_trimming_leaves_the_ink_and_of_nothing_a_single_pixel() -> None:
