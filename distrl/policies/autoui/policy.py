@@ -4,8 +4,7 @@ Both ways give the same network the same tokens and the same frozen features, so
 what acted. All of T5 is trained, with the gate and the critics; the models that make features are not.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from random import Random
 from typing import Any
 
@@ -16,17 +15,16 @@ import torch
 from torch import Tensor, nn
 
 from distrl.core.config_autoui import AutoUIConfig
-from distrl.core.errors import UserError
 from distrl.core.types import Decision, Situation, Step, Trajectory
 from distrl.policies.autoui.loading import load
 from distrl.policies.autoui.network import Critics
 from distrl.policies.autoui.reader import Floats, Moment, Reader
 from distrl.policies.hf.sampling import Sampler, log_distribution, sample
+from distrl.policies.learned import LearnedWeights
 from distrl.policies.prompts import make_prompt
 from distrl.policies.trainable import Judgement, Snapshot
 
 Choices = npt.NDArray[np.int64]
-HEADS = "heads."
 
 
 class Prepared(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,7 +34,7 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
     choices: Choices
 
 
-class AutoUIPolicy:
+class AutoUIPolicy(LearnedWeights):
     """T5 with a gate, and critics. `version` is that of its weights."""
 
     adapter = None
@@ -45,6 +43,7 @@ class AutoUIPolicy:
     def __init__(self, options: AutoUIConfig, *, seed: int = 0) -> None:
         self.options = options
         self.version = 0
+        self._name = options.model
         name = options.device
         self.device = torch.device(("cuda" if torch.cuda.is_available() else "cpu") if name == "auto" else name)
         self.prompt = make_prompt("autoui", num_screens=0, num_actions=options.num_actions)
@@ -58,56 +57,6 @@ class AutoUIPolicy:
         pad = self.network.config.pad_token_id
         self._never_said = torch.tensor([pad], device=self.device)
         self._stop_ids = (self.network.config.eos_token_id,)
-
-    # ---- what is trained
-
-    def parameters(self) -> list[nn.Parameter]:
-        """What is trained."""
-        return [*self._acting.values(), *self.heads.parameters()]
-
-    def tensors(self) -> dict[str, Tensor]:
-        """All that is trained, by name."""
-        heads = {f"{HEADS}{name}": tensor for name, tensor in self.heads.state_dict().items()}
-        return {name: parameter.detach() for name, parameter in self._acting.items()} | heads
-
-    def load_tensors(self, tensors: Mapping[str, Tensor]) -> None:
-        """Take over what was trained; the critics may be left out. Nothing changes if it does not fit."""
-        own = self.tensors()
-        has_heads = any(name.startswith(HEADS) for name in tensors)
-        self._refuse_unfit(tensors, {n: t for n, t in own.items() if has_heads or not n.startswith(HEADS)})
-        with torch.no_grad():
-            for name, tensor in tensors.items():
-                own[name].copy_(tensor)
-
-    def _refuse_unfit(self, tensors: Mapping[str, Tensor], own: Mapping[str, Tensor]) -> None:
-        wrong = sorted(
-            {n for n in {*own, *tensors} if n not in own or n not in tensors or own[n].shape != tensors[n].shape}
-        )
-        if wrong:
-            raise UserError(f"these weights do not fit {self.options.model}: {', '.join(wrong[:3])}")
-        if not all(bool(t.isfinite().all()) for t in tensors.values()):
-            raise UserError("these weights contain numbers that are not finite")
-
-    def snapshot(self) -> Snapshot:
-        """A copy of the weights of now that act."""
-        return Snapshot(version=self.version, parameters={n: p.detach().clone() for n, p in self._acting.items()})
-
-    def snapshot_of(self, version: int, tensors: Mapping[str, Tensor]) -> Snapshot:
-        """Weights that came from elsewhere as something to act with; `UserError` unless they are complete."""
-        self._refuse_unfit(tensors, self._acting)
-        return Snapshot(version=version, parameters={n: t.to(self.device) for n, t in tensors.items()})
-
-    @contextmanager
-    def _with(self, snapshot: Snapshot | None) -> Iterator[None]:
-        """Act with the weights of a snapshot; nothing is copied."""
-        own = {name: parameter.data for name, parameter in self._acting.items()}
-        try:
-            for name, tensor in (snapshot.parameters if snapshot is not None else {}).items():
-                self._acting[name].data = tensor
-            yield
-        finally:
-            for name, parameter in self._acting.items():
-                parameter.data = own[name]
 
     # ---- acting
 
