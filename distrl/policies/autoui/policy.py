@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from distrl.core.config_autoui import AutoUIConfig
-from distrl.core.types import Decision, Situation, Step, Trajectory
+from distrl.core.types import Decision, Observation, Situation, Step, Trajectory
 from distrl.policies.autoui.loading import load
 from distrl.policies.autoui.network import Critics
 from distrl.policies.autoui.reader import Floats, Moment, Reader
@@ -50,7 +50,7 @@ class AutoUIPolicy(LearnedWeights):
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             self.loaded = load(options, self.device)
-            self.heads = Critics(self.loaded.text_dim, self.loaded.feature_dim).to(self.device)
+            self.heads = Critics(self.loaded.text_dim, self.loaded.eyes.feature_dim).to(self.device)
         self.network = self.loaded.network
         self.reader = Reader(self.loaded, self.prompt, device=self.device)
         self._acting = dict(self.network.named_parameters())
@@ -65,7 +65,7 @@ class AutoUIPolicy(LearnedWeights):
     ) -> list[Decision]:
         """One decision each, drawn with the random numbers of each situation; the likeliest words without."""
         version = self.version if snapshot is None else snapshot.version
-        ids, features = [self.reader.ids(s) for s in situations], self.reader.features(situations)
+        ids, features = [self.reader.ids(s) for s in situations], self.reader.see([s.observation for s in situations])
         decisions: list[Decision] = []
         with self._with(snapshot):
             for start in range(0, len(situations), self.options.batch_rows):
@@ -102,12 +102,18 @@ class AutoUIPolicy(LearnedWeights):
             policy_version=version,
         )
 
+    def with_features(self, trajectory: Trajectory) -> Trajectory:
+        """A trajectory with what was seen in its screens, each of which is looked at once."""
+        features = np.stack(self.reader.see(_seen_in(trajectory))).astype(np.float32)
+        return msgspec.structs.replace(trajectory, features=features.tobytes())
+
     # ---- learning
 
     def prepare(self, trajectory: Trajectory) -> Prepared:
         """A trajectory as it is learned from; what an expert did without words is put into words."""
-        steps = trajectory.steps
-        seen = [*(step.observation for step in steps), trajectory.final]
+        steps, seen = trajectory.steps, _seen_in(trajectory)
+        if trajectory.features:
+            self.reader.take(seen, trajectory.features)
         situations = [Situation(task=trajectory.task, steps=steps[:t], observation=now) for t, now in enumerate(seen)]
         choices = np.zeros((len(steps), self.options.max_new_tokens), np.int64)
         for row, step in zip(choices, steps, strict=True):
@@ -136,7 +142,7 @@ class AutoUIPolicy(LearnedWeights):
         given = torch.from_numpy(choices[:, :width]).to(self.device)
         is_answer = given > 0
         answers = torch.where(is_answer, given - 1, self.network.config.pad_token_id)
-        frame = self.loaded.feature_dim
+        frame = self.loaded.eyes.feature_dim
         seen, mask = self._look([m.ids for m in moments], [m.screens[frame:] for m in moments])
         logits = self.network.answer_logits(seen, mask, answers)
         logs = log_distribution(logits, self._never_said, self.options.temperature)
@@ -144,3 +150,8 @@ class AutoUIPolicy(LearnedWeights):
         doubt = (-(logs.exp() * logs).sum(dim=-1) * is_answer).sum(dim=1) / is_answer.sum(dim=1).clamp(min=1)
         features = (np.stack([getattr(m, name) for m in moments]) for name in ("state", "screens", "instruction"))
         return said, doubt, *self.heads(*(torch.from_numpy(each).to(self.device) for each in features))
+
+
+def _seen_in(trajectory: Trajectory) -> list[Observation]:
+    """T + 1 of them."""
+    return [*(step.observation for step in trajectory.steps), trajectory.final]
