@@ -31,6 +31,7 @@ from distrl.policies.prompts import PROMPT_NAMES, as_image, make_prompt, text_of
 
 from .strategies import any_text, performable
 
+pytestmark = pytest.mark.models
 ELEMENTS = (
     Element(box=(0.0, 0.0, 1.0, 1.0), text="All", kind="card"),
     Element(box=(0.1, 0.1, 0.3, 0.2), text="Alarm", kind="button"),
