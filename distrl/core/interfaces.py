@@ -148,6 +148,15 @@ class RemoteDecider(Protocol):
         ...
 
 
+@runtime_checkable
+class Featuring(Protocol):
+    """A policy with frozen eyes: what they see travels with a trajectory, and its learner needs no eyes."""
+
+    def with_features(self, trajectory: Trajectory) -> Trajectory:
+        """The same trajectory with `features`."""
+        ...
+
+
 class TrajectorySink(Protocol):
     """Where a worker sends what it has finished."""
 

@@ -296,6 +296,8 @@ class Trajectory(msgspec.Struct, frozen=True, kw_only=True):
     """Attempts at the same task that were made together share it."""
     purpose: str = ""
     """Nothing for training; else the evaluation that it belongs to, which is never trained on."""
+    features: bytes = b""
+    """What a policy with frozen eyes saw in the T + 1 screens, so that nobody has to look again; only it reads this."""
 
     @property
     def policy_versions(self) -> tuple[int, ...]:

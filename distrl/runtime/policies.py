@@ -4,6 +4,7 @@ import importlib.util
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+import torch
 from torch import Tensor
 
 from distrl.core.config import Config
@@ -59,12 +60,14 @@ def check_start(config: Config) -> None:
         load_start(config)
         return
     require_models()
-    from distrl.policies.hf.loading import device_of, load_light
+    from distrl.policies.hf.loading import device_of, load_outline
+    from distrl.policies.hf.reader import Reader
     from distrl.policies.prompts import make_prompt
 
-    make_prompt(config.policy.hf.prompt)
-    load_light(config.policy.hf)
-    device_of(config.policy.hf)
+    hf = config.policy.hf
+    prompt = make_prompt(hf.prompt, num_screens=hf.num_screens, num_actions=hf.num_actions)
+    device_of(hf)
+    Reader(load_outline(hf), prompt, device=torch.device("cpu"))  # asks a question, so that a wrong template is told
 
 
 def require_models() -> None:

@@ -84,6 +84,14 @@ class LearnerActor:
         import torch
 
         torch.set_num_threads(max(1, (os.cpu_count() or 2) // 2))
+        self._life: asyncio.Future[None] | None = None
+        self._mistake: UserError | None = None
+        try:
+            self._open(tables, run)
+        except UserError as error:  # of an actor that cannot be made Ray tells pages; `run` tells the one sentence
+            self._mistake = error
+
+    def _open(self, tables: dict[str, Any], run: str) -> None:
         self._progress: Progress | None = None
         self._evaluations: list[Progress] = []
         self._config = config_of(tables)
@@ -95,7 +103,6 @@ class LearnerActor:
         if shared is not None:
             shared.share_weights()
             self._training.learner.policy = shared
-        self._life: asyncio.Future[None] | None = None
 
     def _hear(self, progress: Progress) -> None:
         self._progress = progress
@@ -104,6 +111,8 @@ class LearnerActor:
 
     async def run(self) -> None:
         """Train to the end, or until drained. Called twice, it still trains once."""
+        if self._mistake is not None:
+            raise self._mistake
         self._life = self._life or asyncio.ensure_future(self._train())
         await asyncio.shield(self._life)
 
@@ -196,7 +205,7 @@ class WorkerActor:
         torch.set_num_threads(1)
         self._config = config_of(tables)
         self._options = FleetWorkerOptions(
-            spool=spool_path(Path(run), options["name"]), is_beside=self._config.policy.kind == "hf", **options
+            spool=spool_path(Path(run), options["name"]), is_beside=self._config.policy.kind != "tiny", **options
         )
         self._life: asyncio.Future[None] | None = None
 

@@ -22,7 +22,7 @@ from typing import Literal, Protocol, TypeVar
 import msgspec
 
 from distrl.core.errors import DeviceError, DistrlError, RefusedError, ServerError, SetupError
-from distrl.core.interfaces import Decider, Device, Environment, RemoteDecider, Setup
+from distrl.core.interfaces import Decider, Device, Environment, Featuring, RemoteDecider, Setup
 from distrl.core.seeds import derive_random
 from distrl.core.types import Decision, Observation, Ruling, Situation, Step, Task, Trajectory, Verdict
 from distrl.runtime.curriculum import Assignment, TaskSource
@@ -158,6 +158,15 @@ class Batcher:
         self.num_decisions += len(group)
         assert not isinstance(self._policy, RemoteDecider)
         return self._policy.decide([r.situation for r in group], rngs, snapshot)
+
+    async def finish(self, trajectory: Trajectory) -> Trajectory:
+        """A trajectory as it is sent: with what the policy's frozen eyes saw, if it has such."""
+        if not isinstance(self._policy, Featuring):
+            return trajectory
+        if self._beside is None:
+            return self._policy.with_features(trajectory)
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._beside, self._policy.with_features, trajectory)
 
     def _tell(self, group: Sequence[_Request], decide: Callable[[], list[Decision]]) -> None:
         try:
@@ -299,7 +308,7 @@ class Worker:
                     group=assignment.group,
                     purpose=assignment.purpose,
                 )
-                return finished, result.infra_error
+                return await self._timed("inference", self.batcher.finish(finished)), result.infra_error
 
     async def _timed(self, what: str, waiting: Awaitable[T]) -> T:
         """The same, with the time it takes noted."""

@@ -18,6 +18,7 @@ from transformers import (
     T5ForConditionalGeneration,
 )
 
+from distrl.core.clock import run_virtual
 from distrl.core.config import config_of
 from distrl.core.config_autoui import AutoUIConfig
 from distrl.core.errors import UserError
@@ -25,9 +26,11 @@ from distrl.core.types import Outcome, Ruling, Step, Trajectory, Verdict
 from distrl.policies.autoui.policy import AutoUIPolicy
 from distrl.runtime.api import Engine, ready_training
 from distrl.runtime.demonstrations import demonstrate, without_tokens
+from distrl.runtime.evaluation import evaluate
 from distrl.runtime.export import export_run
 from distrl.runtime.players import make_player
 from distrl.runtime.trained import read_run
+from distrl.runtime.wire import decode, encode
 from distrl.tasks.book import load_tasks
 
 from .asking import rngs, situations
@@ -154,7 +157,7 @@ def test_what_is_frozen_stays_and_everything_else_learns(policy: AutoUIPolicy) -
     for name in ("image_dense.weight", "gate_dense.weight", "mha_layer.in_proj_weight", "shared.weight"):
         assert named[name].grad is not None and named[name].grad.any(), name
     assert all(head[-1].weight.grad.any() for head in (*policy.heads.value, policy.heads.trajectory_value))
-    frozen = [*policy.loaded.vision.parameters(), *policy.loaded.text.parameters()]
+    frozen = [*policy.loaded.eyes.network.parameters(), *policy.loaded.text.parameters()]
     assert all(parameter.grad is None and not parameter.requires_grad for parameter in frozen)
     policy.network.zero_grad()
     policy.heads.zero_grad()
@@ -172,6 +175,35 @@ def test_a_snapshot_acts_as_it_did_and_leaves_the_policy_as_it_is(models: dict[s
     assert policy.decide(situations()[:2], rngs(2)) == after
     with pytest.raises(UserError, match="do not fit"):
         policy.snapshot_of(6, dict(list(snapshot.parameters.items())[1:]))
+
+
+def test_what_the_worker_saw_travels_and_its_learner_needs_no_eyes(models: dict[str, str]) -> None:
+    worker, learner = (AutoUIPolicy(AutoUIConfig(**models, max_new_tokens=8)) for _ in range(2))
+    sent = worker.with_features(recorded(worker))
+    assert len(sent.features) == 4 * FEATURES * (len(sent.steps) + 1)
+    arrived = decode(encode(sent))
+    assert arrived.features == sent.features
+    ours, theirs = learner.prepare(arrived), worker.prepare(sent)
+    assert "network" not in vars(learner.loaded.eyes)  # it was never loaded
+    for one, other in zip(ours.moments, theirs.moments, strict=True):
+        assert np.array_equal(one.screens, other.screens)
+
+
+@pytest.mark.parametrize("features", [b"", b"short", np.full(5 * FEATURES, np.nan, np.float32).tobytes()])
+def test_features_that_cannot_be_are_looked_for_instead(models: dict[str, str], features: bytes) -> None:
+    worker, learner = (AutoUIPolicy(AutoUIConfig(**models, max_new_tokens=8)) for _ in range(2))
+    trajectory = recorded(worker)
+    wanted = worker.prepare(trajectory).moments
+    made = learner.prepare(msgspec.structs.replace(trajectory, features=features)).moments
+    assert all(np.allclose(one.screens, other.screens) for one, other in zip(made, wanted, strict=True))
+
+
+def test_every_trajectory_of_a_worker_has_what_was_seen_in_it(models: dict[str, str]) -> None:
+    policy = AutoUIPolicy(AutoUIConfig(**models, max_new_tokens=8))
+    config = config_of(tables(models, 1))
+    tasks = load_tasks("general", "train")[:2]
+    played = run_virtual(evaluate(policy, tasks, config, is_greedy=True, snapshot=policy.snapshot()))
+    assert [len(t.features) for t in played] == [4 * FEATURES * (len(t.steps) + 1) for t in played]
 
 
 def test_imitating_an_expert_makes_its_answers_likelier(models: dict[str, str]) -> None:

@@ -123,30 +123,10 @@ def test_old_weights_act_as_they_did_and_the_learners_stay_as_they_are(model_of:
     policy.version = 4
     teach(policy, seed=8)
     now = {name: tensor.clone() for name, tensor in policy.tensors().items()}
-    assert policy.decide(asked, rngs(len(asked)), old) == before
+    again = policy.decide(asked, rngs(len(asked)), old)
+    assert [d.tokens for d in again] == [d.tokens for d in before]
+    assert [d.log_prob for d in again] == pytest.approx([d.log_prob for d in before], abs=CLOSE)
     assert all(torch.equal(now[name], tensor) for name, tensor in policy.tensors().items())
     after = policy.decide(asked, rngs(len(asked)))
     assert [d.token_log_probs for d in after] != [d.token_log_probs for d in before]
     assert (after[0].policy_version, before[0].policy_version) == (4, 0)
-
-
-def test_a_beginning_that_all_prompts_share_changes_no_number(model_of: MakeModel) -> None:
-    shared, apart = make_policy(model_of("llama")), make_policy(model_of("llama"))
-    assert len(shared.prefix.ids) > 20
-    apart.prefix.ids = apart.prefix.ids[:0]
-    asked = situations()
-    for snapshot in (None, shared.snapshot()):
-        for count in (len(asked), 1):
-            ours, theirs = (p.decide(asked[:count], rngs(count), snapshot) for p in (shared, apart))
-            assert [d.tokens for d in ours] == [d.tokens for d in theirs]
-    gradients = []
-    for policy in (shared, apart):
-        said = recomputed(policy, asked, ours * len(asked))
-        (said.log_prob.sum() + said.value_logits.sum()).backward()
-        gradients.append([said.log_prob.detach(), *(p.grad for p in policy.parameters())])
-    for one, other in zip(*gradients, strict=True):
-        torch.testing.assert_close(one, other, atol=1e-4, rtol=1e-3)
-
-
-def test_models_with_eyes_share_no_beginning(model_of: MakeModel) -> None:
-    assert len(make_policy(model_of("qwen2_5_vl")).prefix.ids) == 0

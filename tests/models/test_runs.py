@@ -1,6 +1,7 @@
 """Whole runs with tiny models of every family: online updates, checkpoint, resume, export, and opening it elsewhere."""
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,7 @@ import torch
 from safetensors.torch import load_file
 
 import distrl
-from distrl.core.config import Config, config_of
+from distrl.core.config import Config, config_of, dump_toml
 from distrl.core.errors import UserError
 from distrl.policies.hf.policy import HfPolicy
 from distrl.runtime.api import Engine, ready_training
@@ -169,15 +170,25 @@ def test_the_command_line_exports_both_ways_and_refuses_others(model_of: MakeMod
     assert not (tmp_path / "graph").exists()
 
 
-def test_a_bad_model_ends_the_command_with_2_before_anything_is_written(tmp_path: Path) -> None:
-    config = tmp_path / "run.toml"
+def refused(config: Path, run: Path, runtime: str) -> str:
+    """What `distrl train` says when it ends with 2, having written nothing."""
+    command = [sys.executable, "-m", "distrl", "train", "-c", str(config), "--runtime", runtime, "--run-dir", str(run)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100)
+    assert done.returncode == 2, done.stderr
+    assert "Traceback" not in done.stderr
+    assert not run.exists()
+    return done.stderr
+
+
+@pytest.mark.parametrize("runtime", ["local", "serial"])
+def test_a_bad_model_ends_the_command_with_2_before_anything_is_written(
+    model_of: MakeModel, tmp_path: Path, runtime: str
+) -> None:
+    config, run = tmp_path / "run.toml", tmp_path / "run"
     config.write_text('[policy]\nkind = "hf"\n[policy.hf]\nmodel = "/no/such/model"\n')
-    for runtime in ("local", "serial"):
-        command = [sys.executable, "-m", "distrl", "train", "-c", str(config), "--runtime", runtime]
-        done = subprocess.run(
-            [*command, "--run-dir", str(tmp_path / "run")], capture_output=True, text=True, timeout=100
-        )
-        assert done.returncode == 2
-        assert "there is no directory /no/such/model" in done.stderr
-        assert "Traceback" not in done.stderr
-        assert not (tmp_path / "run").exists()
+    assert "there is no directory /no/such/model" in refused(config, run, runtime)
+
+    model = shutil.copytree(model_of("llama"), tmp_path / "llama")
+    (model / "chat_template.jinja").write_text("{{ messages[0]['role'] }}: I do not listen")
+    config.write_text(dump_toml(config_of(tables(model))))
+    assert "leaves out what it is asked" in refused(config, run, runtime)

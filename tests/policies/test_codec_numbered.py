@@ -10,6 +10,7 @@ from distrl.policies.codec.numbered import label_of
 
 from .strategies import actions, any_text, shares, texts
 
+pytestmark = pytest.mark.models
 ELEMENTS = (
     Element(box=(0.0, 0.0, 0.5, 0.5), text="Alarm", kind="button"),
     Element(box=(0.5, 0.0, 1.0, 0.5), text="Wi-Fi", kind="switch", checked=True),

@@ -22,6 +22,7 @@ from distrl.policies.codec import UITarsCodec
 
 from .strategies import actions
 
+pytestmark = pytest.mark.models
 codec = UITarsCodec()
 
 

@@ -4,6 +4,7 @@ import subprocess
 import sys
 from itertools import pairwise
 
+import msgspec
 import pytest
 from hypothesis import given
 
@@ -30,6 +31,7 @@ from distrl.policies.prompts import PROMPT_NAMES, as_image, make_prompt, text_of
 
 from .strategies import any_text, performable
 
+pytestmark = pytest.mark.models
 ELEMENTS = (
     Element(box=(0.0, 0.0, 1.0, 1.0), text="All", kind="card"),
     Element(box=(0.1, 0.1, 0.3, 0.2), text="Alarm", kind="button"),
@@ -112,6 +114,29 @@ def test_a_model_that_reads_is_shown_numbered_lines_and_no_picture() -> None:
     )
 
 
+def test_a_brief_prompt_numbers_only_what_can_be_touched() -> None:
+    title = Element(box=(0.0, 0.0, 1.0, 0.05), text="Clock", kind="text", clickable=False)
+    off = Element(box=(0.0, 0.9, 1.0, 1.0), text="Save", kind="button", enabled=False)
+    long = Element(box=(0.0, 0.5, 1.0, 0.6), text="x" * 99, kind="row", checked=True)
+    observation = msgspec.structs.replace(seen(), elements=(title, ELEMENTS[1], off, long))
+    step = Step(observation=observation, decision=Decision(action=Tap(x=0.5, y=0.55)), rewards={})
+    prompt = make_prompt("brief")
+    asks = text_of(prompt.messages(Situation(task=TASK, steps=(step,), observation=observation))[1])
+    assert asks == (
+        f"Task: Set an alarm for 7:30\nDone: tap {'x' * 35}…\nScreen clock/home:\n1 Alarm\n2 {'x' * 39}… (on)"
+    )
+    assert prompt.write(step.decision.action, observation) == "2"
+    assert prompt.read("1", observation) == Tap(x=0.2, y=0.15000000000000002)
+    assert isinstance(prompt.read("3", observation), Invalid)
+    assert prompt.write(Tap(x=0.5, y=0.95), observation) == "tap 0.5 0.95"  # a button that does nothing has no number
+
+
+def test_where_nothing_can_be_touched_a_brief_prompt_numbers_everything() -> None:
+    flat = tuple(msgspec.structs.replace(element, clickable=False) for element in ELEMENTS)
+    observation = msgspec.structs.replace(seen(), elements=flat)
+    assert make_prompt("brief").read("2", observation) == Tap(x=0.2, y=0.15000000000000002)
+
+
 def test_a_touch_anywhere_on_an_element_is_taught_by_the_number_of_the_smallest() -> None:
     prompt = make_prompt("numbered")
     assert prompt.write(Tap(x=0.21, y=0.11), seen()) == "2"
@@ -155,7 +180,8 @@ def test_any_answer_is_read_as_an_action(name: str, text: str) -> None:
 
 
 def test_each_codec_has_a_prompt_and_an_unknown_one_is_named() -> None:
-    assert set(PROMPT_NAMES) == set(CODEC_NAMES)
+    assert set(PROMPT_NAMES) == {*CODEC_NAMES, "brief"}
+    assert make_prompt("brief").codec(seen()).name == "numbered"
     with pytest.raises(UnknownNameError, match="did you mean ui_tars"):
         make_prompt("uitars")
 

@@ -3,18 +3,22 @@
 `HF_HOME`, `HF_TOKEN` and `HF_HUB_OFFLINE` are read by `transformers`; code that comes with a model is never run.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import torch
+from PIL.Image import Image
+from torch import Tensor
 from transformers import (
     AutoConfig,
     AutoImageProcessor,
     AutoModel,
     AutoTokenizer,
     Blip2Model,
+    Blip2VisionConfig,
     Blip2VisionModel,
     GenerationConfig,
     T5Config,
@@ -25,6 +29,8 @@ from distrl.core.config_autoui import AutoUIConfig
 from distrl.core.errors import UserError
 from distrl.policies.autoui.network import ADDED, AutoUIModel
 
+_PART = "blip_2_vision_model"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Loaded:
@@ -32,12 +38,52 @@ class Loaded:
 
     network: AutoUIModel
     tokenizer: Any
-    vision: Any
-    image_processor: Any
+    eyes: "Eyes"
     text: Any
     text_tokenizer: Any
-    feature_dim: int
     text_dim: int
+
+
+class Eyes:
+    """Pictures in, a frozen feature of each out.
+
+    The model is loaded when it first looks: a learner may never have to, since features travel with trajectories.
+    """
+
+    def __init__(self, source: str, device: torch.device) -> None:
+        self._source = source
+        self._device = device
+        self._kind, self.feature_dim = _kind_and_width(source)
+        self._processor = AutoImageProcessor.from_pretrained(source)
+
+    @cached_property
+    def network(self) -> Any:
+        """The vision model alone: BLIP-2's, cut out of the whole if need be, or any other that pools."""
+        with _told("vision", self._source):
+            if self._kind == _PART:
+                network = Blip2VisionModel.from_pretrained(self._source)
+            elif self._kind == "blip-2":
+                network = Blip2Model.from_pretrained(self._source).vision_model
+            else:
+                whole = AutoModel.from_pretrained(self._source)
+                network = getattr(whole, "vision_model", whole)
+        return network.to(self._device).eval().requires_grad_(False)
+
+    def look(self, pictures: Sequence[Image]) -> Tensor:
+        """[N, feature_dim]."""
+        made = self._processor(images=list(pictures), return_tensors="pt")
+        features = self.network(pixel_values=made["pixel_values"].to(self._device)).pooler_output
+        assert isinstance(features, Tensor)
+        return features
+
+
+def _kind_and_width(source: str) -> tuple[str, int]:
+    """What a vision model is, and how many numbers it makes; `AutoConfig` knows whole models only, and no parts."""
+    try:
+        config = AutoConfig.from_pretrained(source)
+    except ValueError:
+        return _PART, Blip2VisionConfig.from_pretrained(source).hidden_size
+    return config.model_type, getattr(config, "vision_config", config).hidden_size
 
 
 def load(options: AutoUIConfig, device: torch.device) -> Loaded:
@@ -46,45 +92,21 @@ def load(options: AutoUIConfig, device: torch.device) -> Loaded:
     if missing:
         raise UserError(f"{', '.join(missing)}: say which models: directories, or names on the Hugging Face hub")
     with _told("vision", options.vision):
-        vision = _load_vision(options.vision)
-        image_processor = AutoImageProcessor.from_pretrained(options.vision)
+        eyes = Eyes(options.vision, device)
     with _told("text", options.text):
         text = AutoModel.from_pretrained(options.text)
         text_tokenizer = AutoTokenizer.from_pretrained(options.text)
-    feature_dim = vision.config.hidden_size
     with _told("model", options.model):
-        network = _load_network(options.model, feature_dim)
+        network = _load_network(options.model, eyes.feature_dim)
         tokenizer = AutoTokenizer.from_pretrained(options.model)
     return Loaded(
         network=network.to(device).eval(),
         tokenizer=tokenizer,
-        vision=vision.to(device).eval().requires_grad_(False),
-        image_processor=image_processor,
+        eyes=eyes,
         text=text.to(device).eval().requires_grad_(False),
         text_tokenizer=text_tokenizer,
-        feature_dim=feature_dim,
         text_dim=text.config.hidden_size,
     )
-
-
-def _load_vision(source: str) -> Any:
-    """The vision model alone: BLIP-2's, cut out of the whole if need be, or any other that pools."""
-    kind = AutoConfig.from_pretrained(source).model_type if _is_whole(source) else "blip_2_vision_model"
-    if kind == "blip_2_vision_model":
-        return Blip2VisionModel.from_pretrained(source)
-    if kind == "blip-2":
-        return Blip2Model.from_pretrained(source).vision_model
-    whole = AutoModel.from_pretrained(source)
-    return getattr(whole, "vision_model", whole)
-
-
-def _is_whole(source: str) -> bool:
-    """`AutoConfig` knows whole models only, and not by itself the part that sees."""
-    try:
-        AutoConfig.from_pretrained(source)
-    except ValueError:
-        return False
-    return True
 
 
 def _load_network(source: str, feature_dim: int) -> AutoUIModel:

@@ -4,8 +4,7 @@ Both ways give the same network the same tokens and the same frozen features, so
 what acted. All of T5 is trained, with the gate and the critics; the models that make features are not.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from random import Random
 from typing import Any
 
@@ -16,17 +15,16 @@ import torch
 from torch import Tensor, nn
 
 from distrl.core.config_autoui import AutoUIConfig
-from distrl.core.errors import UserError
-from distrl.core.types import Decision, Situation, Step, Trajectory
+from distrl.core.types import Decision, Observation, Situation, Step, Trajectory
 from distrl.policies.autoui.loading import load
 from distrl.policies.autoui.network import Critics
 from distrl.policies.autoui.reader import Floats, Moment, Reader
 from distrl.policies.hf.sampling import Sampler, log_distribution, sample
+from distrl.policies.learned import LearnedWeights
 from distrl.policies.prompts import make_prompt
 from distrl.policies.trainable import Judgement, Snapshot
 
 Choices = npt.NDArray[np.int64]
-HEADS = "heads."
 
 
 class Prepared(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,7 +34,7 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
     choices: Choices
 
 
-class AutoUIPolicy:
+class AutoUIPolicy(LearnedWeights):
     """T5 with a gate, and critics. `version` is that of its weights."""
 
     adapter = None
@@ -45,69 +43,20 @@ class AutoUIPolicy:
     def __init__(self, options: AutoUIConfig, *, seed: int = 0) -> None:
         self.options = options
         self.version = 0
+        self._name = options.model
         name = options.device
         self.device = torch.device(("cuda" if torch.cuda.is_available() else "cpu") if name == "auto" else name)
         self.prompt = make_prompt("autoui", num_screens=0, num_actions=options.num_actions)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             self.loaded = load(options, self.device)
-            self.heads = Critics(self.loaded.text_dim, self.loaded.feature_dim).to(self.device)
+            self.heads = Critics(self.loaded.text_dim, self.loaded.eyes.feature_dim).to(self.device)
         self.network = self.loaded.network
         self.reader = Reader(self.loaded, self.prompt, device=self.device)
         self._acting = dict(self.network.named_parameters())
         pad = self.network.config.pad_token_id
         self._never_said = torch.tensor([pad], device=self.device)
         self._stop_ids = (self.network.config.eos_token_id,)
-
-    # ---- what is trained
-
-    def parameters(self) -> list[nn.Parameter]:
-        """What is trained."""
-        return [*self._acting.values(), *self.heads.parameters()]
-
-    def tensors(self) -> dict[str, Tensor]:
-        """All that is trained, by name."""
-        heads = {f"{HEADS}{name}": tensor for name, tensor in self.heads.state_dict().items()}
-        return {name: parameter.detach() for name, parameter in self._acting.items()} | heads
-
-    def load_tensors(self, tensors: Mapping[str, Tensor]) -> None:
-        """Take over what was trained; the critics may be left out. Nothing changes if it does not fit."""
-        own = self.tensors()
-        has_heads = any(name.startswith(HEADS) for name in tensors)
-        self._refuse_unfit(tensors, {n: t for n, t in own.items() if has_heads or not n.startswith(HEADS)})
-        with torch.no_grad():
-            for name, tensor in tensors.items():
-                own[name].copy_(tensor)
-
-    def _refuse_unfit(self, tensors: Mapping[str, Tensor], own: Mapping[str, Tensor]) -> None:
-        wrong = sorted(
-            {n for n in {*own, *tensors} if n not in own or n not in tensors or own[n].shape != tensors[n].shape}
-        )
-        if wrong:
-            raise UserError(f"these weights do not fit {self.options.model}: {', '.join(wrong[:3])}")
-        if not all(bool(t.isfinite().all()) for t in tensors.values()):
-            raise UserError("these weights contain numbers that are not finite")
-
-    def snapshot(self) -> Snapshot:
-        """A copy of the weights of now that act."""
-        return Snapshot(version=self.version, parameters={n: p.detach().clone() for n, p in self._acting.items()})
-
-    def snapshot_of(self, version: int, tensors: Mapping[str, Tensor]) -> Snapshot:
-        """Weights that came from elsewhere as something to act with; `UserError` unless they are complete."""
-        self._refuse_unfit(tensors, self._acting)
-        return Snapshot(version=version, parameters={n: t.to(self.device) for n, t in tensors.items()})
-
-    @contextmanager
-    def _with(self, snapshot: Snapshot | None) -> Iterator[None]:
-        """Act with the weights of a snapshot; nothing is copied."""
-        own = {name: parameter.data for name, parameter in self._acting.items()}
-        try:
-            for name, tensor in (snapshot.parameters if snapshot is not None else {}).items():
-                self._acting[name].data = tensor
-            yield
-        finally:
-            for name, parameter in self._acting.items():
-                parameter.data = own[name]
 
     # ---- acting
 
@@ -116,7 +65,7 @@ class AutoUIPolicy:
     ) -> list[Decision]:
         """One decision each, drawn with the random numbers of each situation; the likeliest words without."""
         version = self.version if snapshot is None else snapshot.version
-        ids, features = [self.reader.ids(s) for s in situations], self.reader.features(situations)
+        ids, features = [self.reader.ids(s) for s in situations], self.reader.see([s.observation for s in situations])
         decisions: list[Decision] = []
         with self._with(snapshot):
             for start in range(0, len(situations), self.options.batch_rows):
@@ -153,12 +102,18 @@ class AutoUIPolicy:
             policy_version=version,
         )
 
+    def with_features(self, trajectory: Trajectory) -> Trajectory:
+        """A trajectory with what was seen in its screens, each of which is looked at once."""
+        features = np.stack(self.reader.see(_seen_in(trajectory))).astype(np.float32)
+        return msgspec.structs.replace(trajectory, features=features.tobytes())
+
     # ---- learning
 
     def prepare(self, trajectory: Trajectory) -> Prepared:
         """A trajectory as it is learned from; what an expert did without words is put into words."""
-        steps = trajectory.steps
-        seen = [*(step.observation for step in steps), trajectory.final]
+        steps, seen = trajectory.steps, _seen_in(trajectory)
+        if trajectory.features:
+            self.reader.take(seen, trajectory.features)
         situations = [Situation(task=trajectory.task, steps=steps[:t], observation=now) for t, now in enumerate(seen)]
         choices = np.zeros((len(steps), self.options.max_new_tokens), np.int64)
         for row, step in zip(choices, steps, strict=True):
@@ -187,7 +142,7 @@ class AutoUIPolicy:
         given = torch.from_numpy(choices[:, :width]).to(self.device)
         is_answer = given > 0
         answers = torch.where(is_answer, given - 1, self.network.config.pad_token_id)
-        frame = self.loaded.feature_dim
+        frame = self.loaded.eyes.feature_dim
         seen, mask = self._look([m.ids for m in moments], [m.screens[frame:] for m in moments])
         logits = self.network.answer_logits(seen, mask, answers)
         logs = log_distribution(logits, self._never_said, self.options.temperature)
@@ -195,3 +150,8 @@ class AutoUIPolicy:
         doubt = (-(logs.exp() * logs).sum(dim=-1) * is_answer).sum(dim=1) / is_answer.sum(dim=1).clamp(min=1)
         features = (np.stack([getattr(m, name) for m in moments]) for name in ("state", "screens", "instruction"))
         return said, doubt, *self.heads(*(torch.from_numpy(each).to(self.device) for each in features))
+
+
+def _seen_in(trajectory: Trajectory) -> list[Observation]:
+    """T + 1 of them."""
+    return [*(step.observation for step in trajectory.steps), trajectory.final]

@@ -47,14 +47,20 @@ class Reader:
         made = self._loaded.tokenizer(self._question(situation), truncation=True, max_length=MAX_TEXT_TOKENS)
         return np.array(made["input_ids"], np.int64)
 
-    def features(self, situations: Sequence[Situation]) -> list[Floats]:
-        """Of the screen of each, as many as are new at once."""
-        return self._see([situation.observation for situation in situations])
+    def take(self, observations: Sequence[Observation], data: bytes) -> None:
+        """Believe what others saw in these screens, so as not to look; what cannot be features is not taken."""
+        width = self._loaded.eyes.feature_dim
+        if len(data) != 4 * width * len(observations):
+            return
+        features = np.frombuffer(data, np.float32).reshape(len(observations), width)
+        if np.isfinite(features).all():
+            for observation, feature in zip(observations, features, strict=True):
+                self._seen.setdefault(_digest(observation.screen), feature)
 
     def moments(self, situations: Sequence[Situation]) -> tuple[Moment, ...]:
         """Everything that acting and learning need."""
         before = [s.steps[-1].observation if s.steps else s.observation for s in situations]
-        now, past = self.features(situations), self._see(before)
+        now, past = self.see([s.observation for s in situations]), self.see(before)
         states = self._understand([self._question(s) for s in situations])
         instructions = self._understand([s.task.instruction for s in situations])
         return tuple(
@@ -67,14 +73,12 @@ class Reader:
     def _question(self, situation: Situation) -> str:
         return text_of(self._prompt.messages(situation)[-1])
 
-    def _see(self, observations: Sequence[Observation]) -> list[Floats]:
+    def see(self, observations: Sequence[Observation]) -> list[Floats]:
+        """Features of these screens, as many as are new at once."""
         screens = {_digest(o.screen): o.screen for o in observations}
 
         def look(keys: Sequence[bytes]) -> Tensor:
-            pictures = [as_image(screens[key]) for key in keys]
-            made = self._loaded.image_processor(images=pictures, return_tensors="pt")
-            output: Any = self._loaded.vision(pixel_values=made["pixel_values"].to(self._device))
-            return _tensor(output.pooler_output)
+            return self._loaded.eyes.look([as_image(screens[key]) for key in keys])
 
         return self._remembered(self._seen, [_digest(o.screen) for o in observations], look)
 

@@ -139,10 +139,10 @@ class NumberedCodec:
         return _TOUCHES[(found[1] or "tap").lower()](x=x, y=y)
 
 
-def label_of(element: Element) -> str:
+def label_of(element: Element, *, max_chars: int = MAX_LABEL_CHARS) -> str:
     """An element as the line beside its number: what it says, and what it is where that tells something."""
     text = " ".join(element.text.split()) or element.kind
-    text = text if len(text) <= MAX_LABEL_CHARS else f"{text[: MAX_LABEL_CHARS - 1]}…"
+    text = text if len(text) <= max_chars else f"{text[: max_chars - 1]}…"
     marks = [
         "field" if element.editable and text != "field" else "",
         "focused" if element.focused else "",

@@ -49,13 +49,23 @@ def load(options: HfConfig) -> Loaded:
             options.model, config=config, dtype=dtype, output_loading_info=True, **_where(options)
         )
     _refuse_incomplete(options.model, told)
+    return _described(network.to(device).eval(), config, processor)
+
+
+def load_outline(options: HfConfig) -> Loaded:
+    """The same with a network that has names and shapes and no numbers: enough to read with, in no time."""
+    config, processor = load_light(options)
+    return _described(outline(options), config, processor)
+
+
+def _described(network: Any, config: Any, processor: Any) -> Loaded:
     tokenizer = tokenizer_of(processor)
     stop_ids = _stop_ids(network, tokenizer)
     # What a model's makers recommend (top-k, penalties) would make other probabilities than those that are learned.
     network.generation_config = GenerationConfig(pad_token_id=_pad_id(tokenizer), eos_token_id=list(stop_ids))
     _without_dropout(network)
     return Loaded(
-        network=network.to(device).eval().requires_grad_(False),
+        network=network.requires_grad_(False),
         processor=processor,
         tokenizer=tokenizer,
         has_eyes=has_eyes(config),

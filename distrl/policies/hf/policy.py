@@ -5,8 +5,7 @@ is what acted. What learns is small (an adapter and the value heads) unless the 
 travels to workers.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Any
 
@@ -14,23 +13,27 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
 from distrl.core.config_model import HfConfig
 from distrl.core.errors import UserError
 from distrl.core.types import Decision, Situation, Step, Trajectory
 from distrl.policies.hf.adapter import ValueHeads, acting_tensors, adapt
+from distrl.policies.hf.frozen import make_frozen_layers
 from distrl.policies.hf.loading import device_of, load
-from distrl.policies.hf.prefix import Prefix, is_plain
-from distrl.policies.hf.reader import Encoded, Moment, Reader
+from distrl.policies.hf.prefix import Beginnings, Layers, cache_of, is_plain
+from distrl.policies.hf.reader import Encoded, Moment, Reader, Rows, joined
 from distrl.policies.hf.sampling import Sampler, log_distribution, sample
+from distrl.policies.learned import LearnedWeights
 from distrl.policies.prompts import make_prompt
 from distrl.policies.trainable import Judgement, Snapshot
 
 Choices = npt.NDArray[np.int64]
-HEADS = "heads."
-"""How the names of the value heads begin."""
+
+
+LEAST_FULL = 0.875
+"""Share of a batch that is not filler, at least: what is shorter is computed apart."""
 
 
 class Prepared(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,12 +43,13 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
     choices: Choices
 
 
-class HfPolicy:
+class HfPolicy(LearnedWeights):
     """A pre-trained model with an adapter and value heads. `version` is that of its weights."""
 
     def __init__(self, options: HfConfig, *, seed: int = 0) -> None:
         self.options = options
         self.version = 0
+        self._name = f"{options.model} with its adapter" if options.adapter == "lora" else options.model
         self.device = device_of(options)
         self.prompt = make_prompt(options.prompt, num_screens=options.num_screens, num_actions=options.num_actions)
         self.loaded = load(options)
@@ -55,70 +59,15 @@ class HfPolicy:
             self.heads = ValueHeads(self.loaded.hidden_size).to(self.device)
             self.adapter = adapt(self.loaded, options)
         self.reader = Reader(self.loaded, self.prompt, device=self.device)
+        is_text = not self.loaded.has_eyes and is_plain(self.network)
         beginning = self.reader.common_beginning()
-        self.prefix = Prefix(self.network, beginning if len(beginning) and is_plain(self.network) else beginning[:0])
+        self.beginnings = Beginnings(self.network, beginning if is_text else beginning[:0])
+        is_split = is_text and self.adapter is not None and not options.gradient_checkpointing
+        self.frozen = make_frozen_layers(self.network, options.lora_layers) if is_split else None
         self._acting = acting_tensors(self.network, self.adapter)
         self._never_said = torch.tensor(self.loaded.never_said, dtype=torch.long, device=self.device)
         if options.gradient_checkpointing:
             self.network.gradient_checkpointing_enable({"use_reentrant": False})
-
-    # ---- what is trained
-
-    def parameters(self) -> list[nn.Parameter]:
-        """What is trained."""
-        return [*self._acting.values(), *self.heads.parameters()]
-
-    def tensors(self) -> dict[str, Tensor]:
-        """All that is trained, by name."""
-        heads = {f"{HEADS}{name}": tensor for name, tensor in self.heads.state_dict().items()}
-        return {name: parameter.detach() for name, parameter in self._acting.items()} | heads
-
-    def load_tensors(self, tensors: Mapping[str, Tensor]) -> None:
-        """Take over what was trained; the heads may be left out. Nothing changes if it does not fit."""
-        own = self.tensors()
-        has_heads = any(name.startswith(HEADS) for name in tensors)
-        self._refuse_unfit(tensors, {n: t for n, t in own.items() if has_heads or not n.startswith(HEADS)})
-        with torch.no_grad():
-            for name, tensor in tensors.items():
-                own[name].copy_(tensor)
-
-    def _refuse_unfit(self, tensors: Mapping[str, Tensor], own: Mapping[str, Tensor]) -> None:
-        missing, unknown = sorted(set(own) - set(tensors)), sorted(set(tensors) - set(own))
-        other = sorted(n for n in set(tensors) & set(own) if tensors[n].shape != own[n].shape)
-        wrong = (("missing:", missing), ("unknown:", unknown), ("of another shape:", other))
-        if any(names for _, names in wrong):
-            detail = "; ".join(
-                f"{what} {', '.join(names[:3])}{' ...' if len(names) > 3 else ''}" for what, names in wrong if names
-            )
-            raise UserError(f"these weights do not fit {self.options.model} with its adapter ({detail})")
-        if not all(bool(t.isfinite().all()) for t in tensors.values()):
-            raise UserError("these weights contain numbers that are not finite")
-
-    def snapshot(self) -> Snapshot:
-        """A copy of the weights of now that act."""
-        return Snapshot(version=self.version, parameters={n: p.detach().clone() for n, p in self._acting.items()})
-
-    def snapshot_of(self, version: int, tensors: Mapping[str, Tensor]) -> Snapshot:
-        """Weights that came from elsewhere as something to act with; `UserError` unless they are complete."""
-        own = {name: parameter.detach() for name, parameter in self._acting.items()}
-        self._refuse_unfit(tensors, own)
-        return Snapshot(version=version, parameters={n: t.to(own[n].device, own[n].dtype) for n, t in tensors.items()})
-
-    @contextmanager
-    def _with(self, snapshot: Snapshot | None) -> Iterator[None]:
-        """Act with the weights of a snapshot; nothing is copied."""
-        if snapshot is None:
-            yield
-            return
-        assert set(snapshot.parameters) == set(self._acting), "a snapshot is complete"
-        own = {name: parameter.data for name, parameter in self._acting.items()}
-        try:
-            for name, parameter in self._acting.items():
-                parameter.data = snapshot.parameters[name]
-            yield
-        finally:
-            for name, parameter in self._acting.items():
-                parameter.data = own[name]
 
     # ---- acting
 
@@ -140,11 +89,12 @@ class HfPolicy:
                     temperature=self.options.temperature,
                 )
                 given = [encoded[i] for i in rows]
-                num_known = self._num_known(given, least=2 if snapshot is None else 1)
-                batch = self.reader.rows(given, [nothing] * len(rows), num_known=num_known)
+                ids = [one.ids for one in given]
                 with torch.no_grad():
-                    known = self.prefix.for_acting(len(rows), snapshot) if num_known else None
-                sample(self.network, batch.inputs, sampler, max_new_tokens=room, known=known)
+                    known = self.beginnings.find(ids, snapshot)
+                    batch = self.reader.rows(given, [nothing] * len(rows), known=known.counts)
+                    sample(self.network, batch.inputs, sampler, max_new_tokens=room, known=known.cache)
+                    self.beginnings.keep(ids, known, snapshot)
                 for place, i in enumerate(rows):
                     answer, logs = sampler.answers[place], sampler.log_probs[place]
                     decisions[i] = self._decision(situations[i], answer, logs, version)
@@ -194,10 +144,12 @@ class HfPolicy:
         encoded = [self.reader.encode(moment) for moment in moments]
         answers = [torch.from_numpy(row[row > 0] - 1) for row in choices]
         groups = self._groups([len(e.ids) + len(a) for e, a in zip(encoded, answers, strict=True)])
-        is_again = len(groups) > 1 and torch.is_grad_enabled()
+        most = sum(len(rows) * max(len(encoded[i].ids) + len(answers[i]) for i in rows) for rows in groups)
+        is_again = most > self.options.batch_tokens and torch.is_grad_enabled()
+        beginning = self._shared_beginning(encoded)
         parts: list[tuple[Tensor, ...]] = []
         for rows in groups:
-            given = [encoded[i] for i in rows], [answers[i] for i in rows]
+            given = [encoded[i] for i in rows], [answers[i] for i in rows], beginning
             if is_again:
                 parts.append(checkpoint(self._judge, *given, use_reentrant=False, preserve_rng_state=False))
             else:
@@ -206,18 +158,51 @@ class HfPolicy:
         said = [torch.cat(each, dim=-1).cpu()[..., back] for each in zip(*parts, strict=True)]
         return Judgement(log_prob=said[0], entropy=said[1], value_logits=said[2], trajectory_value_logit=said[3])
 
-    def _judge(self, encoded: Sequence[Encoded], answers: Sequence[Tensor]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    def _judge(
+        self, encoded: Sequence[Encoded], answers: Sequence[Tensor], beginning: Layers
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Sums of log-probabilities, mean entropies of a token, and values of these rows."""
-        num_known = 0 if self.options.gradient_checkpointing else self._num_known(encoded, least=2)
-        rows = self.reader.rows(encoded, answers, num_known=num_known)
-        known = {"past_key_values": self.prefix.for_learning(len(encoded)), "use_cache": True} if num_known else {}
+        rows, inputs = self._inputs(encoded, answers, beginning)
         width = rows.answers.shape[1]
-        hidden, logits = self._run(rows.inputs | known, width + 1)
+        if self.frozen is None:
+            hidden, logits = self._run(inputs, width + 1)
+        else:
+            del inputs["input_ids"]
+            inputs["inputs_embeds"] = self._states(encoded, answers, beginning)
+            with self.frozen.skipped():
+                hidden, logits = self._run(inputs, width + 1)
         logs = log_distribution(logits[:, :-1], self._never_said, self.options.temperature)
         said = logs.gather(-1, rows.answers[..., None])[..., 0] * rows.is_answer
         doubt = -(logs.exp() * logs).sum(dim=-1) * rows.is_answer
         values = self.heads(hidden[:, 0].float())
         return said.sum(dim=1), doubt.sum(dim=1) / rows.is_answer.sum(dim=1).clamp(min=1), *values
+
+    def _inputs(
+        self, encoded: Sequence[Encoded], answers: Sequence[Tensor], beginning: Layers
+    ) -> tuple[Rows, dict[str, Any]]:
+        """Rows, and all that a network is given of them; `beginning` is what all begin with, if it is computed."""
+        count = beginning[0][0].shape[2] if beginning else 0
+        rows = self.reader.rows(encoded, answers, known=[count] * len(encoded))
+        known = {"past_key_values": cache_of(beginning, len(encoded)), "use_cache": True} if count else {}
+        return rows, {"use_cache": False} | rows.inputs | known
+
+    def _states(self, encoded: Sequence[Encoded], answers: Sequence[Tensor], beginning: Layers) -> Tensor:
+        """What the frozen layers make of these rows after their beginning, laid out as the rows are."""
+        frozen, count = self.frozen, beginning[0][0].shape[2] if beginning else 0
+        assert frozen is not None
+        ends = [len(one.ids) - count for one in encoded]
+
+        def compute(missing: list[int]) -> list[Tensor]:
+            given = [encoded[i] for i in missing], [answers[i] for i in missing]
+            rows, inputs = self._inputs(*given, [(keys.detach(), values.detach()) for keys, values in beginning])
+            made = frozen.run(inputs).cpu()
+            left = made.shape[1] - rows.answers.shape[1]
+            return [row[left - ends[i] : left + len(answers[i])].clone() for i, row in zip(missing, made, strict=True)]
+
+        tokens = [torch.cat([one.ids, answer]) for one, answer in zip(encoded, answers, strict=True)]
+        states = frozen.states([f"{count} {ids.tolist()}" for ids in tokens], compute)
+        pairs = list(zip(states, ends, strict=True))
+        return joined([state[:end] for state, end in pairs], [state[end:] for state, end in pairs], 0).to(self.device)
 
     def _run(self, inputs: Mapping[str, Any], width: int) -> tuple[Tensor, Tensor]:
         """What the last layer says in the last `width` columns, and the logits there; nowhere else are any computed."""
@@ -231,19 +216,25 @@ class HfPolicy:
             self.network.eval()
         return seen[-1][:, -width:], logits[:, -width:]
 
-    def _num_known(self, encoded: Sequence[Encoded], *, least: int) -> int:
-        """How many tokens all of these begin with that are computed once, if they are worth it."""
-        ids = self.prefix.ids
-        is_shared = len(encoded) >= least and all(torch.equal(e.ids[: len(ids)], ids) for e in encoded)
-        return len(ids) if is_shared else 0
+    def _shared_beginning(self, encoded: Sequence[Encoded]) -> Layers:
+        """Keys and values of what all of these begin with, if that is worth it; nothing if not."""
+        ids = self.beginnings.ids
+        is_shared = len(encoded) > 1 and len(ids) and not self.options.gradient_checkpointing
+        if not is_shared or not all(torch.equal(e.ids[: len(ids)], ids) for e in encoded):
+            return []
+        return self.beginnings.compute()
 
     def _groups(self, lengths: Sequence[int]) -> list[list[int]]:
         """Rows to compute together: of like lengths, and not more tokens than the memory is for."""
         groups: list[list[int]] = []
+        num_tokens = 0
         for i in sorted(range(len(lengths)), key=lambda i: -lengths[i]):
             # The first of a group is its longest, and all are filled up to it.
-            if groups and lengths[groups[-1][0]] * (len(groups[-1]) + 1) <= self.options.batch_tokens:
+            filled = lengths[groups[-1][0]] * (len(groups[-1]) + 1) if groups else 0
+            if groups and filled <= self.options.batch_tokens and num_tokens + lengths[i] >= LEAST_FULL * filled:
                 groups[-1].append(i)
+                num_tokens += lengths[i]
             else:
                 groups.append([i])
+                num_tokens = lengths[i]
         return groups

@@ -102,18 +102,23 @@ class Reader:
         text: str = self._loaded.tokenizer.decode(list(ids), skip_special_tokens=True)
         return text
 
-    def rows(self, encoded: Sequence[Encoded], answers: Sequence[Tensor], *, num_known: int = 0) -> Rows:
+    def rows(self, encoded: Sequence[Encoded], answers: Sequence[Tensor], *, known: Sequence[int] = ()) -> Rows:
         """A batch: prompts end in one column, answers begin in the next.
 
-        The first tokens are left out if they are known already; the mask and the positions count them.
+        Of each row as many of the first tokens as are known already are left out; the mask and the positions count
+        them, in columns before all others.
         """
-        ids = _joined([e.ids[num_known:] for e in encoded], answers, self._pad_id)
-        mask = _joined([torch.ones_like(e.ids[num_known:]) for e in encoded], [torch.ones_like(a) for a in answers], 0)
-        mask = torch.cat([mask.new_ones(len(mask), num_known), mask], dim=1)
+        known = known or [0] * len(encoded)
+        new = [e.ids[count:] for e, count in zip(encoded, known, strict=True)]
+        ids = joined(new, answers, self._pad_id)
+        mask = joined([torch.ones_like(row) for row in new], [torch.ones_like(a) for a in answers], 0)
+        num_known = max(known)
+        is_known = torch.arange(num_known) >= num_known - torch.tensor(known)[:, None]
+        mask = torch.cat([is_known.long(), mask], dim=1)
         inputs: dict[str, Any] = {"input_ids": ids, "attention_mask": mask}
         for name in encoded[0].kinds:
             # Said tokens are text, whose kind is 0.
-            inputs[name] = _joined([e.kinds[name] for e in encoded], [torch.zeros_like(a) for a in answers], 0)
+            inputs[name] = joined([e.kinds[name] for e in encoded], [torch.zeros_like(a) for a in answers], 0)
         if self._has_positions:
             inputs["position_ids"] = (mask.cumsum(dim=1) - 1).clamp(min=0)[:, num_known:]
         inputs |= _pixels([e.pixels for e in encoded])
@@ -201,10 +206,10 @@ def _packed(screen: Screen) -> Screen:
     return Screen(data=buffer.getvalue(), width=screen.width, height=screen.height, encoding="png")
 
 
-def _joined(before: Sequence[Tensor], after: Sequence[Tensor], filler: int) -> Tensor:
+def joined(before: Sequence[Tensor], after: Sequence[Tensor], filler: int) -> Tensor:
     """Rows that meet in one column, filled up at both ends."""
     left, right = max(len(row) for row in before), max((len(row) for row in after), default=0)
-    made = torch.full((len(before), left + right), filler)
+    made = before[0].new_full((len(before), left + right, *before[0].shape[1:]), filler)
     for row, (first, second) in enumerate(zip(before, after, strict=True)):
         made[row, left - len(first) : left] = first
         made[row, left : left + len(second)] = second

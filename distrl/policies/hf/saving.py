@@ -17,7 +17,8 @@ from transformers.utils import cached_file
 from distrl.core.config_autoui import AutoUIConfig
 from distrl.core.config_model import HfConfig
 from distrl.core.errors import UserError
-from distrl.policies.hf.policy import HEADS, HfPolicy
+from distrl.policies.hf.policy import HfPolicy
+from distrl.policies.learned import HEADS
 
 if TYPE_CHECKING:
     from distrl.policies.autoui.policy import AutoUIPolicy

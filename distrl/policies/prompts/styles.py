@@ -13,6 +13,8 @@ from distrl.policies.codec.numbered import label_of
 from distrl.policies.prompts.interface import Prompt
 
 _JOB: Final = "You operate a phone, one action at a time, until the task is done."
+BRIEF_CHARS: Final = 40
+"""As much of a text as a brief prompt shows."""
 _RULES: Final = "Answer with exactly one action. Say that the task is complete as soon as the screen shows that it is."
 
 
@@ -131,20 +133,26 @@ class NumberedPrompt(Prompt):
     )
     num_screens: int = 0
 
+    def listed(self, observation: Observation) -> tuple[Element, ...]:
+        """The elements that have numbers, in their order."""
+        return observation.elements
+
     def codec(self, observation: Observation) -> Codec:
         """One for the elements of this screen."""
-        return NumberedCodec(elements=observation.elements)
+        return NumberedCodec(elements=self.listed(observation))
 
     def write(self, action: Action, observation: Observation) -> str:
         """By the number of an element where there is one in that place."""
         codec = self.codec(observation)
         exact = codec.encode(action)
-        return min(exact, codec.encode(_nearest(action, observation)), super().write(action, observation), key=len)
+        return min(
+            exact, codec.encode(_nearest(action, self.listed(observation))), super().write(action, observation), key=len
+        )
 
     def tell(self, step: Step) -> str:
         """By the name of what was touched: its number means nothing on another screen."""
         action = step.decision.action
-        touched = _touched(action, step.observation)
+        touched = _touched(action, self.listed(step.observation))
         if touched is None:
             return super().tell(step)
         return f"{'tap' if isinstance(action, Tap) else 'hold'} {label_of(touched)}"
@@ -158,7 +166,35 @@ class NumberedPrompt(Prompt):
         return "\n".join([*lines, f"Screen {situation.observation.activity}:", *elements, "Answer:"]), ""
 
 
-def _touched(action: Action, observation: Observation) -> Element | None:
+@dataclass(frozen=True, kw_only=True)
+class BriefPrompt(NumberedPrompt):
+    """`numbered` in as few tokens as it takes, for models on a processor: short lines, and only what can be touched."""
+
+    name: ClassVar[str] = "brief"
+    system: ClassVar[str] = (
+        "Operate the phone. Answer with the number to tap, or hold NUMBER, type TEXT, open APP, swipe up, swipe down, "
+        "back, home, enter, wait, done, impossible."
+    )
+
+    def listed(self, observation: Observation) -> tuple[Element, ...]:
+        """What can be touched; everything where nothing says that it can."""
+        return tuple(e for e in observation.elements if e.clickable and e.enabled) or observation.elements
+
+    def ask(self, situation: Situation, done: Sequence[str]) -> tuple[str, str]:
+        """The task, what was done, and the screen, which is what changes most, at the end."""
+        so_far = "; ".join(line.partition(". ")[2] for line in done)
+        elements = enumerate(self.listed(situation.observation), 1)
+        lines = [f"{number} {label_of(element, max_chars=BRIEF_CHARS)}" for number, element in elements]
+        head = [f"Task: {situation.task.instruction}", *([f"Done: {so_far}"] if so_far else [])]
+        return "\n".join([*head, f"Screen {situation.observation.activity}:", *lines]), ""
+
+    def tell(self, step: Step) -> str:
+        """With as much of a name as its line shows."""
+        told = super().tell(step)
+        return told if len(told) <= BRIEF_CHARS else f"{told[: BRIEF_CHARS - 1]}…"
+
+
+def _touched(action: Action, elements: Sequence[Element]) -> Element | None:
     """The smallest element under a touch."""
     if not isinstance(action, Tap | LongPress):
         return None
@@ -172,12 +208,12 @@ def _touched(action: Action, observation: Observation) -> Element | None:
         left, top, right, bottom = element.box
         return left <= x <= right and top <= y <= bottom
 
-    return min((e for e in observation.elements if is_under(e)), key=area, default=None)
+    return min((e for e in elements if is_under(e)), key=area, default=None)
 
 
-def _nearest(action: Action, observation: Observation) -> Action:
+def _nearest(action: Action, elements: Sequence[Element]) -> Action:
     """A touch moved to the middle of what it touches."""
-    touched = _touched(action, observation)
+    touched = _touched(action, elements)
     if touched is None:
         return action
     x, y = touched.center
@@ -185,10 +221,11 @@ def _nearest(action: Action, observation: Observation) -> Action:
 
 
 _PROMPTS: Final[Mapping[str, type[Prompt]]] = {
-    prompt.name: prompt for prompt in (JsonPrompt, AndroidWorldPrompt, UITarsPrompt, AutoUIPrompt, NumberedPrompt)
+    prompt.name: prompt
+    for prompt in (JsonPrompt, AndroidWorldPrompt, UITarsPrompt, AutoUIPrompt, NumberedPrompt, BriefPrompt)
 }
 PROMPT_NAMES: Final = tuple(_PROMPTS)
-"""The names that `make_prompt` knows: those of the codecs."""
+"""The names that `make_prompt` knows: those of the codecs, and `brief`, which is read by the codec `numbered`."""
 
 
 def make_prompt(name: str = "json", *, num_screens: int | None = None, num_actions: int = 16) -> Prompt:

@@ -16,6 +16,7 @@ from ...tasks.judges.episodes import JumpingClock
 from ...tasks.judges.servers import error, serving, status
 from .asking import SITUATION, answer, make_endpoint, make_policy
 
+pytestmark = pytest.mark.models
 TAP = '{"type":"Tap","x":0.5,"y":0.25}'
 
 

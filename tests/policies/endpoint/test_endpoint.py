@@ -19,6 +19,7 @@ from ...tasks.judges.episodes import JumpingClock
 from ...tasks.judges.servers import Line, Server, after, error, hangs_up, serving, status
 from .asking import KEY, SITUATION, answer, make_endpoint, make_policy
 
+pytestmark = pytest.mark.models
 TAP = '{"type":"Tap","x":0.5,"y":0.25}'
 MODELS = status(200, json.dumps({"object": "list", "data": [{"id": "m"}, {"id": "n"}]}))
 

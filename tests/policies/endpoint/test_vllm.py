@@ -35,6 +35,7 @@ from ...models import families
 from .asking import SITUATION, make_endpoint, make_policy
 
 pytestmark = [
+    pytest.mark.models,
     pytest.mark.vllm,
     pytest.mark.timeout(1800),
     pytest.mark.skipif("DISTRL_VLLM_PYTHON" not in os.environ, reason="opt-in: make vllm-test"),
