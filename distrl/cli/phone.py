@@ -43,7 +43,6 @@ def phone(
         int | None,
         typer.Option(min=0, max=65535, help="Serve the emulator's gRPC control too, for android_env; 0: a free port."),
     ] = None,
-    page: Annotated[bool, typer.Option("--page/--no-page", help="Serve the page; without it, only adb.")] = True,
 ) -> None:
     """Play with the phone in a web browser, serve it to adb, or film the expert."""
     from distrl.cli.extras import require_extra
@@ -65,8 +64,6 @@ def phone(
         require_extra("android-env")
         if adb is None:
             raise UserError("--grpc is for whoever comes through adb: add --adb PORT")
-    if not page and adb is None:
-        raise UserError("--no-page leaves nothing to serve: add --adb PORT")
     size = scale or (PAGE_SCALE if adb is None else ADB_SCALE)
     handset = make_phone(seed=seed or 0, scale=size, more_apps=tuple(load_app(path) for path in app or ()))
     play = Play(handset, found, seed=seed or 0, variations=tuple(variation or ()))
@@ -75,8 +72,7 @@ def phone(
         return
     from distrl.cli.phone_server import Ports, serve
 
-    ports = Ports(page=port if page else None, adb=adb, grpc=grpc)
-    serve(play, ports, opens_browser=browser, output=output)
+    serve(play, Ports(page=port, adb=adb, grpc=grpc), opens_browser=browser, output=output)
 
 
 def demo(

@@ -4,7 +4,6 @@ Requests of the page go in (a touch, a key), the screen and its ui tree go out. 
 requests that another web site might send: a wrong Host or a foreign Origin. adb sees the same phone (sim/adbd).
 """
 
-import asyncio
 import contextlib
 import socket
 import threading
@@ -114,21 +113,20 @@ async def _read(request: Request) -> bytes | None:
 class Ports(NamedTuple):
     """What is served, and where; None is not, 0 takes a free one."""
 
-    page: int | None = None
+    page: int
     adb: int | None = None
     grpc: int | None = None
 
 
 def serve(play: Play, ports: Ports, *, opens_browser: bool, output: Output) -> None:
-    """Serve until interrupted: the page, adb, or both. The addresses are printed, the page's opened if wanted."""
-    page = None if ports.page is None else _listen(ports.page, "--port")
+    """Serve until interrupted: the page, and adb if wanted. The addresses are printed, the page's opened if wanted."""
+    page = _listen(ports.page, "--port")
     adb = None if ports.adb is None else _listen(ports.adb, "--adb")
-    if page is not None:
-        address = f"http://127.0.0.1:{page.getsockname()[1]}"
-        output.write(address)
-        output.note("Click to tap, drag to swipe, type with your keyboard. Ctrl-C stops the phone.")
-        if opens_browser:
-            threading.Timer(0.5, webbrowser.open, [address]).start()
+    address = f"http://127.0.0.1:{page.getsockname()[1]}"
+    output.write(address)
+    output.note("Click to tap, drag to swipe, type with your keyboard. Ctrl-C stops the phone.")
+    if opens_browser:
+        threading.Timer(0.5, webbrowser.open, [address]).start()
     if adb is not None:
         output.write(f"127.0.0.1:{adb.getsockname()[1]}")
         output.note(f"For adb: adb connect 127.0.0.1:{adb.getsockname()[1]}. Ctrl-C stops the phone.")
@@ -147,10 +145,6 @@ def serve(play: Play, ports: Ports, *, opens_browser: bool, output: Output) -> N
         finally:
             await adbd.close()
 
-    if page is None:
-        with contextlib.suppress(KeyboardInterrupt):
-            asyncio.run(_forever(serving_adb()))
-        return
     server = PhoneServer(play, page.getsockname()[1], serving_adb)
     uvicorn.Server(uvicorn.Config(server.app(), log_level="warning", timeout_graceful_shutdown=2)).run(sockets=[page])
 
@@ -165,11 +159,6 @@ async def _grpc(play: Play, port: int, output: Output) -> AsyncIterator[None]:
         yield
     finally:
         await control.close()
-
-
-async def _forever(serving: contextlib.AbstractAsyncContextManager[None]) -> None:
-    async with serving:
-        await asyncio.Event().wait()
 
 
 def _listen(port: int, option: str) -> socket.socket:

@@ -115,7 +115,8 @@ def ready_training(
         check_acting(config)
     check_tasks(config)
     check_judge(config.judge, is_virtual=engine.runtime == "serial")
-    config = settle_devices(config, is_virtual=engine.runtime == "serial")
+    is_serial = engine.runtime == "serial"
+    config = settle_devices(config, is_virtual=is_serial, are_elsewhere=not is_serial and engine.num_workers == 0)
     if engine.runtime == "serial":
         return ReadyTraining(config, run_dir, listener, num_workers=max(1, engine.num_workers))
     if run_dir is None:

@@ -5,7 +5,9 @@ emulators start when they are reset for the first time.
 """
 
 import asyncio
-from collections.abc import Callable
+import os
+from collections import Counter
+from collections.abc import Callable, Mapping
 
 from distrl.core.clock import Clock
 from distrl.core.config import Config
@@ -58,7 +60,7 @@ def adb_maker(config: Config, number: int, clock: Clock) -> tuple[str, Callable[
     if number >= len(config.devices.serials):
         raise UserError(
             f"device number {number} is none of the {len(config.devices.serials)} in devices.serials, which are of the "
-            "machine that started the run; machines that join have simulated phones or emulators"
+            "machine that started the run; those that join name their own: distrl worker --serials"
         )
     serial = config.devices.serials[number]
     if config.judge.kind == "rule":
@@ -76,10 +78,18 @@ def reset_deadline_s(config: Config) -> float:
     return longest_s
 
 
-def settle_devices(config: Config, *, is_virtual: bool) -> Config:
+def takes_serials(config: Config) -> bool:
+    """Whether the devices are there already, and known by their serials."""
+    return config.devices.kind == "adb" and not config.devices.starts_sim_phones
+
+
+def settle_devices(
+    config: Config, *, is_virtual: bool, are_elsewhere: bool = False, environment: Mapping[str, str] = os.environ
+) -> Config:
     """The configuration with the devices that there are; `UserError` with what to do if they cannot be used.
 
-    A list of serials that is empty means all that are ready. The number of devices is the number of serials.
+    A list of serials that is empty means that of ANDROID_SERIAL, or all that are ready. The number of devices is the
+    number of serials. If all devices are elsewhere, on machines that join, nothing is looked for here.
     """
     devices = config.devices
     if devices.kind == "sim":
@@ -88,31 +98,49 @@ def settle_devices(config: Config, *, is_virtual: bool) -> Config:
         raise UserError(f"devices.kind = {devices.kind!r} needs real time: leave out --runtime serial")
     if config.phone.latency != "instant":
         raise UserError(f"phone.latency is for devices.kind = 'sim': devices of kind {devices.kind!r} take their time")
+    if config.phone.faults and takes_serials(config):
+        raise UserError("phone.faults is for simulated phones of the run's own: set devices.starts_sim_phones, or none")
+    if are_elsewhere:
+        if devices.serials and takes_serials(config):
+            raise UserError(
+                "devices.serials are devices of this machine, on which --workers 0 lets nobody work: leave them out "
+                "here, and name them where they are (distrl worker --serials)"
+            )
+        return config
     if devices.kind == "emulator":
         _check_emulators(config)
         return config
     if devices.starts_sim_phones:
         return config
-    if config.phone.faults:
-        raise UserError("phone.faults is for simulated phones of the run's own: set devices.starts_sim_phones, or none")
-    try:
-        ready = asyncio.run(_ready_serials(config))
-    except DeviceError as error:
-        raise UserError(str(error)) from error
-    serials = devices.serials or ready
-    missing = [serial for serial in serials if serial not in ready]
-    if missing:
-        raise UserError(f"not ready: {', '.join(missing)}; ready are: {', '.join(ready) or 'none'} (adb devices -l)")
-    if not serials:
-        raise UserError("adb lists no device that is ready: plug one in, start an emulator, or adb connect HOST:PORT")
-    if len(set(serials)) < len(serials):
-        raise UserError(f"devices.serials names a device twice: {', '.join(serials)}")
+    serials = _settle_serials(config, environment)
     return config.model_copy(
         update={
-            "devices": devices.model_copy(update={"serials": tuple(serials)}),
+            "devices": devices.model_copy(update={"serials": serials}),
             "collect": config.collect.model_copy(update={"num_devices": len(serials)}),
         }
     )
+
+
+def _settle_serials(config: Config, environment: Mapping[str, str]) -> tuple[str, ...]:
+    """Serials that are ready: those that are named, else all."""
+    only = environment.get("ANDROID_SERIAL", "")
+    named = config.devices.serials or ((only,) if only else ())
+    if len(set(named)) < len(named):
+        raise UserError(f"devices.serials names a device twice: {', '.join(named)}")
+    try:
+        ready = asyncio.run(_ready_serials(make_server(config), named))
+    except DeviceError as error:
+        raise UserError(str(error)) from error
+    missing = [serial for serial in named if serial not in ready]
+    if missing:
+        raise UserError(f"not ready: {', '.join(missing)}; ready are: {', '.join(ready) or 'none'} (adb devices -l)")
+    serials = named or ready
+    if not serials:
+        raise UserError("adb lists no device that is ready: plug one in, start an emulator, or adb connect HOST:PORT")
+    twice = sorted(serial for serial, count in Counter(ready).items() if count > 1 and serial in serials)
+    if twice:
+        raise UserError(f"adb lists several devices as {', '.join(twice)}: two must not share a serial, unplug one")
+    return serials
 
 
 def _check_emulators(config: Config) -> None:
@@ -133,11 +161,10 @@ def _check_emulators(config: Config) -> None:
         raise UserError(str(error)) from error
 
 
-async def _ready_serials(config: Config) -> tuple[str, ...]:
+async def _ready_serials(server: AdbServer, named: tuple[str, ...]) -> tuple[str, ...]:
     """Serials that can be used, after those at host:port were connected to."""
-    server = make_server(config)
     await server.ensure()
-    for serial in config.devices.serials:
+    for serial in named:
         if ":" in serial:
             await server.connect(serial)
     listed = await list_devices(server)

@@ -14,6 +14,7 @@ import logging
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -25,8 +26,9 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from distrl.core.config import Config, config_of
 from distrl.core.errors import UserError
-from distrl.runtime import ray_private, reaper
+from distrl.runtime import joining, ray_private, reaper
 from distrl.runtime.asynchronous import AsyncTraining, spool_path
+from distrl.runtime.build_devices import takes_serials
 from distrl.runtime.companions import gather
 from distrl.runtime.fleet import HubAwayError
 from distrl.runtime.fleet_worker import FleetWorker, FleetWorkerOptions
@@ -204,10 +206,25 @@ class WorkerActor:
 
         torch.set_num_threads(1)
         self._config = config_of(tables)
+        if not options.pop("is_here"):
+            self._settle(options)
         self._options = FleetWorkerOptions(
             spool=spool_path(Path(run), options["name"]), is_beside=self._config.policy.kind != "tiny", **options
         )
         self._life: asyncio.Future[None] | None = None
+
+    def _settle(self, options: dict[str, Any]) -> None:
+        """On a machine that joined: with the devices that it has itself."""
+        try:
+            with ThreadPoolExecutor(1) as beside:  # Ray makes us in a running event loop, and this waits in its own
+                settling = beside.submit(joining.settle_joined, self._config, options["num_devices"])
+            self._config = settling.result()
+        except UserError as error:
+            joining.refuse(error)
+            raise
+        options["num_devices"] = self._config.collect.num_devices
+        if takes_serials(self._config):
+            options["first_device"] = 0
 
     async def run(self, learner: Handle) -> None:
         """Work until the run is over. Who was out of reach and is called again goes on with what it does."""
@@ -308,7 +325,8 @@ class Fleet:
         if name not in self._first_devices:
             self._first_devices[name] = self._num_devices
             self._num_devices += num_devices
-        options = {"name": name, "num_devices": num_devices, "first_device": self._first_devices[name]}
+        first = self._first_devices[name]
+        options = {"name": name, "num_devices": num_devices, "first_device": first, "is_here": is_here}
         return Place(name, partial(self._start, node, options), is_here)
 
     def _start(self, node: str, options: dict[str, Any]) -> Handle | None:

@@ -57,7 +57,6 @@ def test_equal_seeds_check_alike() -> None:
         (("phone", "--variation", "drak", "--no-browser"), "dark"),
         (("phone", "--app", "no/such/file.py", "--no-browser"), "no/such/file.py"),
         (("phone", "--record", "film.webp"), "--task"),
-        (("phone", "--no-page"), "--adb"),
         (("phone", "--task", "general-train-0000", "--record", "film.mp4"), ".webp"),
         (("tasks", "import", "no-such-file.txt"), "no-such-file.txt"),
     ],
@@ -142,21 +141,17 @@ def greeting(address: str) -> bytes:
         return connection.recv(24)[:4]
 
 
-@pytest.mark.parametrize("options", [("--no-page",), ("--page",)])
-def test_a_phone_is_served_to_adb_with_the_page_or_instead_of_it(options: tuple[str, ...]) -> None:
-    command = [sys.executable, "-c", "from distrl.cli.main import main; main()", "phone", "--no-browser"]
-    process = subprocess.Popen([*command, "--adb", "0", *options], stdout=subprocess.PIPE, text=True)
+def test_a_phone_is_served_to_adb_beside_its_page() -> None:
+    command = [sys.executable, "-c", "from distrl.cli.main import main; main()", "phone", "--adb", "0", "--no-browser"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
-        if "--page" in options:
-            page = process.stdout.readline().strip()
-            assert page.startswith("http://127.0.0.1:")
-        address = process.stdout.readline().strip()
+        page, address = (process.stdout.readline().strip() for _ in range(2))
+        assert page.startswith("http://127.0.0.1:")
         assert re.fullmatch(r"127\.0\.0\.1:\d+", address)
         assert greeting(address) == b"CNXN"
-        if "--page" in options:
-            assert httpx.get(f"{page}/status").status_code == 200
-        taken = distrl("phone", "--no-browser", "--no-page", "--adb", address.rpartition(":")[2])
+        assert httpx.get(f"{page}/status").status_code == 200
+        taken = distrl("phone", "--no-browser", "--adb", address.rpartition(":")[2])
         assert taken.returncode == 2
         assert "--adb 0" in taken.stderr
     finally:

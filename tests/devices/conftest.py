@@ -1,6 +1,7 @@
-"""A private adb server for the tests: on a port and in a home of its own, ended by who started it."""
+"""A private adb server for the tests: on a port and in a home of its own, ended by who started it; an SDK beside it."""
 
 import os
+import random
 import shutil
 import socket
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ import pytest
 from distrl.devices.adb.server import find_adb
 
 from .adb_bench import Tool
+from .emulator_bench import Sdk
 
 
 @pytest.fixture(scope="session")
@@ -40,6 +42,15 @@ def debian_adb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tool]:
     tool.start()
     yield tool
     tool.stop()
+
+
+@pytest.fixture
+def sdk(tmp_path: Path, adb: Tool, monkeypatch: pytest.MonkeyPatch) -> Sdk:
+    """An SDK whose emulator is the stand-in, on ports and with slots of its own."""
+    made = Sdk(tmp_path, adb.port, first_port=random.randrange(20_000, 30_000, 2))
+    for name, value in made.environment.items():
+        monkeypatch.setenv(name, value)
+    return made
 
 
 def make_tool(home: Path, *, binary: Path | None = None) -> Tool:

@@ -371,17 +371,37 @@ def test_no_server_is_told_with_the_command_that_starts_one() -> None:
     assert "start-server" in message
 
 
-def test_a_server_that_listens_is_never_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
-    looked_for: list[None] = []
-    monkeypatch.setattr("distrl.devices.adb.server.find_adb", lambda: looked_for.append(None))
-    version = b"OKAY" + b"0004" + b"0001"
+@pytest.mark.parametrize(
+    ("answer", "cause"),
+    [
+        (b"OKAY00040001", ""),  # of another version than any adb of today
+        (b"", "adb_server"),  # ill: it hangs up
+        (b"HTTP/1.1 400", "adb_server"),  # no adb server at all
+    ],
+)
+def test_whoever_listens_at_the_servers_port_is_never_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: bytes, cause: str
+) -> None:
+    """An adb that only notes that it was called is the first on the PATH."""
+    called = tmp_path / "called"
+    (tmp_path / "adb").write_text(f'#!/bin/sh\necho "$@" > {called}\n')
+    (tmp_path / "adb").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
 
-    async def use() -> None:
-        async with scripted(version) as server:
-            await server.ensure()  # of another version than any adb of today: left as it is
+    async def use() -> str:
+        async with scripted(answer) as server:
+            return (await cause_of(server.ensure()))[0]
 
-    asyncio.run(use())
-    assert looked_for == []
+    assert asyncio.run(use()) == cause
+    assert not called.exists()
+
+    async def nobody() -> str:
+        async with scripted() as server:
+            port = server.port
+        return (await cause_of(AdbServer(port=port).ensure()))[0]
+
+    assert asyncio.run(nobody()) == "adb_server"
+    assert called.read_text().endswith("start-server\n"), "or it would not be known that it can be called"
 
 
 # ---------------------------------------------------------------- which device

@@ -23,7 +23,7 @@ from distrl.devices.adb.server import failure
 from distrl.devices.pool import Pool
 from distrl.envs.phone_env import PhoneEnvironment
 from distrl.runtime.build import make_environment, make_pool, make_setup
-from distrl.runtime.curriculum import FixedTasks
+from distrl.runtime.curriculum import FixedTasks, TaskSource
 from distrl.runtime.evaluation import Scripted
 from distrl.runtime.worker import MAX_SKIPPED_IN_A_ROW, Worker, WorkerOptions
 from distrl.tasks.book import load_tasks
@@ -44,6 +44,7 @@ def config_for(adb: Tool, num_devices: int = 2) -> Config:
     return config_of({"devices": devices, "collect": {"num_devices": num_devices}, "phone": {"scale": 0.1}})
 
 
+PATIENCE_S = 100.0
 PLAYED_ON: dict[str, str] = {}
 """The device on which each task is being tried."""
 
@@ -60,8 +61,13 @@ class Noting:
         return await self._environment.reset(task, setup)
 
 
-def play(config: Config, act: Callable[[Situation, Pool], Any], num_tasks: int) -> tuple[list[Trajectory], Pool]:
-    """A worker as training has it, on so many tasks; what it sent, and its pool, whose devices are gone."""
+def play(
+    config: Config,
+    act: Callable[[Situation, Pool], Any],
+    tasks: TaskSource,
+    on_sent: Callable[[list[Trajectory]], None] = lambda sent: None,
+) -> tuple[list[Trajectory], Pool]:
+    """A worker as training has it, on these tasks; what it sent, and its pool, whose devices are gone."""
     sent: list[Trajectory] = []
 
     async def main() -> Pool:
@@ -69,6 +75,7 @@ def play(config: Config, act: Callable[[Situation, Pool], Any], num_tasks: int) 
 
         async def keep(trajectory: Trajectory) -> None:
             sent.append(trajectory)
+            on_sent(sent)
 
         worker = Worker(
             pool,
@@ -80,7 +87,8 @@ def play(config: Config, act: Callable[[Situation, Pool], Any], num_tasks: int) 
             options=WorkerOptions(),
         )
         try:
-            await worker.run(FixedTasks(load_tasks("general", "train")[:num_tasks]))
+            async with asyncio.timeout(PATIENCE_S):
+                await worker.run(tasks)
         finally:
             await pool.close()
         return pool
@@ -109,7 +117,7 @@ def test_a_device_broken_in_mid_step_costs_one_truncated_unrewarded_episode_and_
                 subprocess.run(command, check=True, timeout=60, stdout=subprocess.DEVNULL)
         return Tap(x=0.5, y=0.99)
 
-    sent, pool = play(config_for(adb), act, num_tasks=4)
+    sent, pool = play(config_for(adb), act, FixedTasks(load_tasks("general", "train")[:4]))
     assert len(sent) == 4
     aborted = [t for t in sent if t.outcome is Outcome.ABORTED_DEVICE]
     assert len(aborted) == 1
@@ -128,7 +136,7 @@ def test_no_action_of_nonsense_reaches_the_device(adb: Tool) -> None:
         states.append(situation.observation.screen.data)
         return Invalid(raw="rm -rf / ; $(reboot)", reason="two actions")
 
-    sent, _ = play(config_for(adb, num_devices=1), act, num_tasks=1)
+    sent, _ = play(config_for(adb, num_devices=1), act, FixedTasks(load_tasks("general", "train")[:1]))
     assert sent[0].outcome is Outcome.TRUNCATED_STEPS
     assert all(step.rewards["invalid"] < 0 for step in sent[0].steps)
     assert len(set(states)) == 1

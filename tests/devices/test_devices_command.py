@@ -134,6 +134,25 @@ def test_a_policy_is_measured_on_a_phone_that_adb_reaches(monkeypatch: pytest.Mo
         distrl("devices", "stop")
 
 
+def test_a_list_of_ones_own_is_judged_on_a_phone_by_what_is_configured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "mine.txt").write_text("Do it\nDo that\n")
+    (serial,) = distrl("devices", "start", "--set", "phone.scale=0.1").out.split()
+    try:
+        once = {"KIND": "adb", "SERIALS": json.dumps([serial]), "SETTLE_S": "0.0", "WAIT_S": "0.0"}
+        for name, value in once.items():
+            monkeypatch.setenv(f"DISTRL_DEVICES__{name}", value)
+        monkeypatch.setenv("DISTRL_TASKS__FILE", "mine.txt")
+        monkeypatch.setenv("DISTRL_JUDGE__KIND", "script")
+        for ruling, share in (("success", 1.0), ("failure", 0.0)):
+            monkeypatch.setenv("DISTRL_JUDGE__SCRIPT", json.dumps([ruling]))
+            done = distrl("eval", "--policy", "idle", "--episodes", "1", "--json")
+            assert (done.status, json.loads(done.out or "{}").get("success")) == (0, share), done.err
+    finally:
+        distrl("devices", "stop")
+
+
 def test_the_example_is_a_configuration_and_what_cannot_be_served_is_told() -> None:
     example = Path(__file__).parents[2] / "examples" / "adb.toml"
     shown = json.loads(distrl("config", "show", "--config", str(example), "--json").out)

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import random
 import signal
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -20,20 +19,11 @@ from distrl.devices.emulator.device import EmulatorDevice, SimEmulator
 from distrl.devices.emulator.sdk import find_sdk
 from distrl.devices.pool import Pool, PoolOptions
 
-from .adb_bench import Tool
 from .emulator_bench import AVD, Sdk
 from .test_adb_device import cause_of
 
 pytestmark = pytest.mark.adb
 INSTANT = AdbOptions(settle_s=0.0, screenshot="raw")
-
-
-@pytest.fixture
-def sdk(tmp_path: Path, adb: Tool, monkeypatch: pytest.MonkeyPatch) -> Sdk:
-    made = Sdk(tmp_path, adb.port, first_port=random.randrange(20_000, 30_000, 2))
-    for name, value in made.environment.items():
-        monkeypatch.setenv(name, value)
-    return made
 
 
 def run(sdk: Sdk, use: Callable[[EmulatorDevice], Awaitable[Any]], *, deadline_s: float = 5.0, **changes: Any) -> Any:

@@ -20,10 +20,15 @@ ON = Safety(is_on=True)
 
 
 def guarded(
-    adb: Tool, use: Callable[[GuardedPhone, Adbd], Awaitable[None]], safety: Safety = ON, allows: str = ""
+    adb: Tool,
+    use: Callable[[GuardedPhone, Adbd], Awaitable[None]],
+    safety: Safety = ON,
+    allows: str = "",
+    **properties: str,
 ) -> None:
     async def main() -> None:
         adbd = make_adbd()
+        adbd.android.properties = properties
         async with listening(adbd) as port:
             server = AdbServer(port=adb.port)
             device = GuardedPhone(f"127.0.0.1:{port}", server, safety, clock=LoopClock(), options=INSTANT)
@@ -162,19 +167,18 @@ def test_the_power_key_stops_everything_until_it_is_pressed_again(adb: Tool) -> 
     guarded(adb, use)
 
 
-def test_it_is_on_by_default_for_all_that_is_no_emulator(adb: Tool, monkeypatch: pytest.MonkeyPatch) -> None:
-    from distrl.devices.sim.adbd import system_commands
-
+def test_it_is_on_by_default_for_all_that_is_no_emulator(adb: Tool) -> None:
     async def use(device: GuardedPhone, adbd: Adbd) -> None:
-        found.append(device._is_on)
+        await device.perform(OpenApp(app="Messages"))
+        refused.append(device.refusals["package"])
 
-    found: list[bool | None] = []
+    refused: list[int] = []
+    phone = {"ro.build.characteristics": "nosdcard"}
     guarded(adb, use, Safety())
-    real = system_commands.properties
-    monkeypatch.setattr(system_commands, "properties", lambda a: real(a) | {"ro.build.characteristics": "nosdcard"})
-    guarded(adb, use, Safety())
-    guarded(adb, use, Safety(is_on=False))
-    assert found == [False, True, False]
+    guarded(adb, use, Safety(), **phone)
+    guarded(adb, use, Safety(is_on=False), **phone)
+    guarded(adb, use, Safety(), **phone, **{"ro.kernel.qemu": "1"})
+    assert refused == [0, 1, 0, 0]
 
 
 def test_a_task_says_by_its_tags_what_it_may_do(adb: Tool) -> None:

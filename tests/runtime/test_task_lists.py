@@ -1,6 +1,7 @@
 """Tasks of a user's own: AitW's lists and the like as the tasks of a run."""
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -9,13 +10,15 @@ from distrl.core.clock import run_virtual
 from distrl.core.config import Config, config_of
 from distrl.core.errors import UserError
 from distrl.core.seeds import derive_random
-from distrl.core.types import Task
-from distrl.policies.scripted import IdlePolicy
+from distrl.core.types import Outcome, Task, Trajectory, Wait
+from distrl.runtime.build import make_environment, make_pool, make_setup
 from distrl.runtime.chosen_tasks import chosen_tasks
-from distrl.runtime.evaluation import Scripted, evaluate
+from distrl.runtime.curriculum import FixedTasks
+from distrl.runtime.evaluation import Scripted
 from distrl.runtime.policies import load_start
 from distrl.runtime.run_state import make_curriculum, show_expert
 from distrl.runtime.task_lists import check_tasks
+from distrl.runtime.worker import Worker, WorkerOptions
 
 AITW = {
     "general": "How do I get to the nearest Walmart?\nSet an alarm for 6pm\n",
@@ -69,16 +72,23 @@ def test_a_rule_cannot_judge_them_and_a_list_of_one_has_nothing_to_hold_out(tmp_
 def test_they_are_played_and_judged_by_what_is_configured(tmp_path: Path) -> None:
     file = tmp_path / "mine.txt"
     file.write_text("Do it\nDo that\n")
-    config = config_with(file, collect={"num_devices": 1}, judge={"kind": "script", "script": ("success",)})
-    idle = IdlePolicy()
-    player = Scripted(lambda situation: idle.act(situation.task, situation.observation))
-    # On a phone that is not ours the configured judge has to do; here it is, to be quick, and says what was written.
-    from distrl.runtime import evaluation
+    config = config_with(file, judge={"kind": "script", "script": ("failure", "success")})
+    sent: list[Trajectory] = []
 
-    judged = evaluation.judged_by_rule
-    evaluation.judged_by_rule = lambda config: config
-    try:
-        (played,) = run_virtual(evaluate(player, chosen_tasks(config.tasks, "train"), config))
-    finally:
-        evaluation.judged_by_rule = judged
-    assert played.outcome.value == "succeeded"
+    async def keep(trajectory: Trajectory) -> None:
+        sent.append(trajectory)
+
+    async def play() -> None:
+        worker = Worker(
+            make_pool(config, 1),
+            Scripted(lambda situation: Wait()),
+            weights=lambda assignment: SimpleNamespace(version=0),
+            make_environment=lambda device: make_environment(config, device),
+            make_setup=make_setup,
+            send=keep,
+            options=WorkerOptions(),
+        )
+        await worker.run(FixedTasks(chosen_tasks(config.tasks, "train")))
+
+    run_virtual(play())
+    assert [(t.task.instruction, t.outcome, len(t.steps)) for t in sent] == [("Do that", Outcome.SUCCEEDED, 2)]

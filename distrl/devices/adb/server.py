@@ -20,6 +20,7 @@ from distrl.core.errors import DeviceError
 DEFAULT_PORT = 5037
 MAX_ANSWER = 64 << 20
 """More than any screenshot; what goes on for longer is no answer."""
+_ELSEWHERE = "if it is none, set ANDROID_ADB_SERVER_PORT to another port"
 _STDOUT, _STDERR, _EXIT = 1, 2, 3
 _PACKET = struct.Struct("<BI")
 
@@ -70,11 +71,11 @@ class AdbServer:
         self.deadline_s = deadline_s
 
     async def ensure(self) -> None:
-        """Start a server if nobody listens; one that does is left as it is, whatever its version."""
+        """Start a server if nobody listens; whoever does is left as it is, whatever its version, and however it is."""
         try:
             await self.ask("host:version")
         except DeviceError as error:
-            if error.cause != "adb_server":
+            if error.cause != "adb_server" or await self._is_taken():
                 raise
         else:
             return
@@ -89,6 +90,15 @@ class AdbServer:
             process.kill()
             raise DeviceError("adb_server", f"{' '.join(command)} did not end; run it by hand and see why") from error
         await self.ask("host:version")
+
+    async def _is_taken(self) -> bool:
+        """Whether anybody listens at all."""
+        try:
+            _, writer = await asyncio.open_connection("127.0.0.1", self.port)
+        except OSError:
+            return False
+        writer.close()
+        return True
 
     async def connect(self, address: str) -> None:
         """Have the server connect to a device at host:port; fine if it is connected already.
@@ -171,7 +181,7 @@ class AdbServer:
         try:
             yield reader, writer
         except asyncio.IncompleteReadError as error:
-            raise DeviceError("adb_server", f"the adb server at 127.0.0.1:{self.port} hung up") from error
+            raise DeviceError("adb_server", f"the adb server at 127.0.0.1:{self.port} hung up: {_ELSEWHERE}") from error
         except OSError as error:
             raise _no_server(self.port) from error
         finally:
@@ -195,7 +205,7 @@ async def _request(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, r
     if status == b"FAIL":
         raise failure((await _sized(reader)).decode(errors="replace"))
     if status != b"OKAY":
-        raise DeviceError("adb_server", f"what listens there is no adb server: it says {status!r}")
+        raise DeviceError("adb_server", f"what listens there is no adb server, it says {status!r}: {_ELSEWHERE}")
 
 
 async def _sized(reader: asyncio.StreamReader) -> bytes:
@@ -203,7 +213,9 @@ async def _sized(reader: asyncio.StreamReader) -> bytes:
     try:
         return await reader.readexactly(int(digits, 16))
     except ValueError as error:
-        raise DeviceError("adb_server", f"what listens there is no adb server: it says {digits!r}") from error
+        raise DeviceError(
+            "adb_server", f"what listens there is no adb server, it says {digits!r}: {_ELSEWHERE}"
+        ) from error
 
 
 def _no_server(port: int) -> DeviceError:

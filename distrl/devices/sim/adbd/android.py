@@ -69,6 +69,8 @@ class Android:
         """Whether the screen is on: `input keyevent KEYCODE_SLEEP` and `KEYCODE_WAKEUP` change it."""
         self.battery: dict[str, int] = {}
         """What `dumpsys battery set` has said: level in percent, temperature in tenths of a degree."""
+        self.properties: dict[str, str] = {}
+        """What `getprop` says otherwise than by default: the model of another phone, say."""
         self.due_faults: list[str] = []
         """Faults that the truth channel asked for; server.py makes them happen, one for each opened service."""
         self.screen_fault = ""

@@ -66,6 +66,7 @@ def properties(android: Android) -> dict[str, str]:
         "ro.serialno": android.serial,
         "sys.boot_completed": "1" if android.is_booted else "",
         "dev.bootcomplete": "1" if android.is_booted else "",
+        **android.properties,
     }
 
 
