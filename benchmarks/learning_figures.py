@@ -1,6 +1,6 @@
 """Tables and figures of what `benchmarks/learning.py` measured: result files in, PNG and Markdown beside them out.
 
-    python benchmarks/learning_figures.py benchmarks/results/*.json
+    python benchmarks/learning_figures.py benchmarks/results/learning.json
 
 Each group of runs (suite, mode, regime, lag) becomes one picture, with the mean over seeds as a line and their range as
 a band, and one table. Nothing is trained here.
@@ -98,7 +98,7 @@ def table(rows: list[Row]) -> list[str]:
 def report(paths: list[Path]) -> str:
     """All of it, as one page; the pictures are drawn on the way."""
     rows = [row for path in paths for row in json.loads(path.read_text(encoding="utf-8"))["results"]]
-    lines = ["# Learning, measured", "", "Made by `python benchmarks/learning_figures.py benchmarks/results/*.json`."]
+    lines = ["# Learning, measured", "", "Made by `python benchmarks/learning_figures.py benchmarks/results/learning.json`."]
     for key, group in groups_of(rows).items():
         picture = paths[0].parent / ("-".join(title(key).replace(",", "").split()) + ".png")
         draw(key, group, picture)
@@ -112,7 +112,7 @@ def main() -> None:
     """Write README.md beside the first file."""
     paths = [Path(argument) for argument in sys.argv[1:]]
     if not paths:
-        sys.exit("which result files? python benchmarks/learning_figures.py benchmarks/results/*.json")
+        sys.exit("which result files? python benchmarks/learning_figures.py benchmarks/results/learning.json")
     (paths[0].parent / "README.md").write_text(report(paths), encoding="utf-8")
     print(f"wrote {paths[0].parent / 'README.md'}")
 

@@ -1,7 +1,7 @@
 """`distrl pretrain` and `distrl imitate`: what training starts from, made anew.
 
-`pretrain` makes the eye for words, `imitate` a policy that copies a noisy expert. Both write a safetensors file and,
-beside it, a log with the same name that ends in .json.
+`pretrain` makes the eyes for words and widgets, `imitate` a policy that copies a noisy expert. Both write a safetensors
+file and, beside it, a log with the same name that ends in .json.
 
 Parameters are named for their options, shadowing or not: the name is also that of the option's variable.
 """
@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -32,17 +32,41 @@ Seed = Annotated[int, typer.Option(min=0, help="What all randomness is derived f
 def pretrain(
     context: typer.Context,
     out: Out,
-    updates: Annotated[int, typer.Option(min=10, help="Updates of the encoder.")] = 1200,
+    eye: Annotated[str, typer.Option(help="words or widgets.")] = "words",
+    updates: Annotated[int, typer.Option(min=10, help="Updates of the eye for words.")] = 1200,
+    per_template: Annotated[
+        int, typer.Option(min=1, help="Tasks of each template whose screens the eye for widgets is shown.")
+    ] = 12,
     seed: Seed = 0,
     json: AsJson = False,
 ) -> None:
-    """Train the eye for words, on random words that are on no phone."""
+    """Train an eye of pixels mode: for words, on random ones, or for widgets, on screens of training tasks."""
     from distrl.cli.extras import require_extra
+    from distrl.core.errors import UnknownNameError
 
     output = Output.of(context, is_json=json)
+    if eye not in ("words", "widgets"):
+        raise UnknownNameError("eye", eye, ("words", "widgets"))
     require_extra("train")
     _check_out(out)
+    made = _pretrain_words(updates, seed, output) if eye == "words" else _pretrain_widgets(per_template, seed, output)
+    _write(out, made.tensors, {"options": made.options, "log": made.log})
+    last = made.log[-1]
+    if json:
+        output.write_json({"out": str(out), **last})
+    else:
+        output.write(f"{out}: " + ", ".join(f"{name} {value:.4g}" for name, value in last.items()))
 
+
+class _Pretrained(NamedTuple):
+    """What pre-training made, and how."""
+
+    tensors: "Mapping[str, Tensor]"
+    options: Mapping[str, Any]
+    log: list[dict[str, Any]]
+
+
+def _pretrain_words(updates: int, seed: int, output: Output) -> _Pretrained:
     import msgspec
     import torch
 
@@ -59,12 +83,32 @@ def pretrain(
         for progress in pretrain_encoder(encoder, options):
             log.append(msgspec.to_builtins(progress))
             advance(1)
-    _write(out, encoder.state_dict(), {"options": msgspec.to_builtins(options), "log": log})
-    last = log[-1]
-    if json:
-        output.write_json({"out": str(out), **last})
-    else:
-        output.write(f"{out}: {last['matched']:.1%} of words matched, loss {last['loss']:.3f}, {updates} updates")
+    return _Pretrained(encoder.state_dict(), msgspec.to_builtins(options), log)
+
+
+def _pretrain_widgets(per_template: int, seed: int, output: Output) -> _Pretrained:
+    import msgspec
+    import torch
+
+    from distrl.policies.tiny.widgets import WidgetEye, WidgetOptions, train_widgets
+    from distrl.runtime.labelled import CHECKED_FROM, SHOWN_FROM, labelled_elements, num_episodes
+
+    options = WidgetOptions(seed=seed)
+    checks = 1 + per_template // 8
+    with output.progress("watching the expert", num_episodes(per_template + checks)) as advance:
+        shown = labelled_elements(per_template, first=SHOWN_FROM, seed=seed, tick=advance)
+        others = labelled_elements(checks, first=CHECKED_FROM, seed=seed, tick=advance)
+    new = [example for key, example in others.items() if key not in shown]
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        eye = WidgetEye()
+    log: list[dict[str, Any]] = []
+    with output.progress("pre-training", options.epochs) as advance:
+        for progress in train_widgets(eye, list(shown.values()), new, options):
+            log.append(msgspec.to_builtins(progress))
+            advance(1)
+    told = {"per_template": per_template, "num_shown": len(shown), "num_checked": len(new)}
+    return _Pretrained(eye.state_dict(), told | msgspec.to_builtins(options), log)
 
 
 def imitate(

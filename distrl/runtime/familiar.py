@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from distrl.core.types import Action, Observation, Task
-from distrl.policies.tiny.familiar import PATH
+from distrl.policies.tiny.familiar_words import PATH
 from distrl.policies.tiny.words import words_of
 from distrl.runtime.build import make_phone
 from distrl.runtime.checking import arrange, play

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from distrl.core.config import Config
 from distrl.core.errors import UserError
-from distrl.policies.tiny.policy import Mode, TinyPolicy
+from distrl.policies.tiny.policy import EYES, Mode, TinyPolicy
 from distrl.runtime.tensors import unpack_tensors
 
 if TYPE_CHECKING:
@@ -105,13 +105,15 @@ def new_policy(mode: Mode, *, seed: int = 0) -> TinyPolicy:
     """A policy that knows nothing; in pixels mode it has the shipped eye."""
     policy = TinyPolicy(mode, seed=seed)
     if mode == "pixels":
-        load_encoder(policy, SHIPPED / "encoder.safetensors")
+        load_eyes(policy, SHIPPED)
     return policy
 
 
-def load_encoder(policy: TinyPolicy, path: Path) -> None:
-    """Give a policy the eye of a file, and keep the rest of it."""
-    policy.load_tensors(policy.tensors() | {f"encoder.{name}": t for name, t in read_weights(path).items()})
+def load_eyes(policy: TinyPolicy, directory: Path) -> None:
+    """Give a policy the eyes of a directory, and keep the rest of it."""
+    files = {prefix: read_weights(directory / f"{prefix}safetensors") for prefix in EYES}
+    seen = {f"{prefix}{name}": tensor for prefix, tensors in files.items() for name, tensor in tensors.items()}
+    policy.load_tensors(policy.tensors() | seen)
 
 
 def imitation_path(suite: str, mode: Mode) -> Path:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from safetensors.torch import load_file
 
-from distrl.policies.tiny import pretrain
+from distrl.policies.tiny import pretrain, widgets
 from distrl.policies.tiny.encoder import WordEncoder
 from distrl.policies.tiny.policy import TinyPolicy
 from distrl.runtime import chosen_tasks, critic
@@ -189,6 +189,19 @@ def test_pretraining_writes_an_encoder_and_its_log(tmp_path: Path, monkeypatch: 
     assert set(log["log"][0]) == {"update", "loss", "matched"}
 
 
+@pytest.mark.slow
+def test_pretraining_the_eye_for_widgets_writes_it_and_its_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(widgets, "WidgetOptions", functools.partial(widgets.WidgetOptions, epochs=3))
+    out = tmp_path / "widgets.safetensors"
+    done = distrl("pretrain", "--eye", "widgets", "--out", str(out), "--per-template", "1")
+    assert done.status == 0, done.err
+    widgets.WidgetEye().load_state_dict(load_file(out))
+    log = json.loads(out.with_suffix(".json").read_text())
+    assert [row["epoch"] for row in log["log"]] == [1, 2, 3]
+    assert log["options"]["num_shown"] > 1000
+    assert log["log"][-1]["loss"] < log["log"][0]["loss"]
+
+
 def test_imitation_writes_a_network_and_its_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(critic, "CriticOptions", functools.partial(critic.CriticOptions, epochs=1))
     tasks = book.load_tasks("system", "train")[:6]
@@ -212,6 +225,7 @@ def test_imitation_writes_a_network_and_its_log(tmp_path: Path, monkeypatch: pyt
     [
         (["pretrain", "--out", "encoder.pt"], [".safetensors"]),
         (["pretrain", "--out", "x.safetensors", "--updates", "0"], ["--updates"]),
+        (["pretrain", "--out", "x.safetensors", "--eye", "widget"], ["did you mean widgets"]),
         (["pretrain", "--out", "file/x.safetensors"], ["cannot write below"]),
         (["imitate", "--out", "x.safetensors", "--suite", "sistem"], ["--suite sistem", "did you mean system?"]),
         (["imitate", "--out", "x.safetensors", "--mode", "txt"], ["--mode txt", "did you mean text?"]),

@@ -27,11 +27,13 @@ def test_from_scratch_the_seed_decides() -> None:
     assert not equal(one, other)
 
 
-def test_in_pixels_the_eye_is_the_shipped_one() -> None:
+@pytest.mark.parametrize("eye", ["encoder", "widgets"])
+def test_in_pixels_the_eyes_are_the_shipped_ones(eye: str) -> None:
     policy = load_start(fleet.settings(policy={"mode": "pixels", "start": "scratch"}))
-    assert policy.module.encoder is not None
-    shipped = read_weights(SHIPPED / "encoder.safetensors")
-    assert all(torch.equal(t, shipped[name]) for name, t in policy.module.encoder.state_dict().items())
+    shipped = read_weights(SHIPPED / f"{eye}.safetensors")
+    assert {name: t.tolist() for name, t in getattr(policy.module, eye).state_dict().items()} == {
+        name: t.tolist() for name, t in shipped.items()
+    }
 
 
 def test_a_file_of_weights_is_taken_up_whatever_the_seed(tmp_path: Path) -> None:

@@ -16,15 +16,16 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from distrl.core.types import ELEMENT_KINDS, Element, Observation, Screen
+from distrl.core.types import Element, Observation, Screen
 from distrl.policies.tiny.encoder import WORD_DIM, WordEncoder, encode_words, hash_word
-from distrl.policies.tiny.familiar import FamiliarPictures, familiar_words
-from distrl.policies.tiny.reading import Pixels, canonical, draw_word, find_signs, find_words, ink_of
+from distrl.policies.tiny.familiar import WAYS, FamiliarPictures
+from distrl.policies.tiny.familiar_words import familiar_words
+from distrl.policies.tiny.reading import Pixels, canonical, draw_word, find_words, ink_of
+from distrl.policies.tiny.widgets import KNOWN_DIM, WidgetEye, glance_at, known_of, recognise
 from distrl.policies.tiny.words import words_of
 
 MAX_ELEMENTS = 64
-LOOK_WIDTH, LOOK_HEIGHT = 8, 6
-_FLAGS = 6
+COLOURS = 3
 _KEPT_SIGHTS, _KEPT_OBSERVATIONS = 20_000, 1_000
 
 Floats = npt.NDArray[np.float32]
@@ -75,6 +76,10 @@ class Eyes(Protocol):
         """The words of an instruction."""
         ...
 
+    def ways(self, words: Ids) -> Ids:
+        """[V, W]: the ways in which words of an instruction may be written on a screen."""
+        ...
+
     def vectors(self) -> Floats:
         """The vectors of all words so far, by id."""
         ...
@@ -99,13 +104,13 @@ class Eyes(Protocol):
 class _Book:
     """Words and elements by content."""
 
-    def __init__(self, look_dim: int, look_dtype: npt.DTypeLike) -> None:
+    def __init__(self, look_dim: int) -> None:
         self.word_ids: dict[Hashable, int] = {}
         self.element_ids: dict[Hashable, int] = {}
         self.vectors = Rows(WORD_DIM, np.float32)
         self.meanings = Rows(WORD_DIM, np.float32)
         self.texts = Rows(WORD_DIM, np.float32)
-        self.looks = Rows(look_dim, look_dtype)
+        self.looks = Rows(look_dim, np.float32)
         self.segments: list[tuple[int, ...]] = [()]
         self.sights: OrderedDict[Hashable, Sight] = OrderedDict()
         self.texts_read: dict[str, Ids] = {}
@@ -116,13 +121,10 @@ class _Book:
         self.word_ids[key] = self.vectors.add(vector)
         self.meanings.add(meaning)
 
-    def add_element(
-        self, key: Hashable, segments: tuple[int, ...], look: npt.NDArray[np.generic], sign: int = 0
-    ) -> None:
-        """A new element whose words are known; `sign` is what it shows instead of words that mean something."""
+    def add_element(self, key: Hashable, segments: tuple[int, ...], look: npt.NDArray[np.generic]) -> None:
+        """A new element whose words are known."""
         rows = self.meanings.data[list(segments)]
-        has_meaning = bool(rows.any())
-        self.texts.add(rows.mean(axis=0) if has_meaning else self.vectors.data[sign])
+        self.texts.add(rows.mean(axis=0) if segments else np.zeros(WORD_DIM, np.float32))
         self.element_ids[key] = self.looks.add(look)
         self.segments.append(segments)
 
@@ -170,11 +172,11 @@ class _Book:
 class TextEyes:
     """Read the ui tree: text, kind and state of each element."""
 
-    look_dim = len(ELEMENT_KINDS) + _FLAGS
+    look_dim = KNOWN_DIM
     sharpness = 0.5
 
     def __init__(self) -> None:
-        self._book = _Book(self.look_dim, np.float32)
+        self._book = _Book(self.look_dim)
 
     def see(self, observations: Sequence[Observation]) -> list[Sight]:
         """One sight for each."""
@@ -190,7 +192,7 @@ class TextEyes:
         for e in elements:
             key = (e.text, e.kind, e.enabled, e.clickable, e.checked, e.editable, e.focused)
             if key not in self._book.element_ids:
-                self._book.add_element(key, tuple(self.read(e.text).tolist()), _look_of(e))
+                self._book.add_element(key, tuple(self.read(e.text).tolist()), known_of(e))
             keys.append(key)
         return self._book.keep(elements, self._book.sight(keys, elements))
 
@@ -208,6 +210,10 @@ class TextEyes:
             ids.append(self._book.word_ids[word])
         self._book.texts_read[instruction] = np.array(ids, np.int32)
         return self._book.texts_read[instruction]
+
+    def ways(self, words: Ids) -> Ids:
+        """One: capitals make no difference here."""
+        return words[None]
 
     def vectors(self) -> Floats:
         """The vectors of all words so far."""
@@ -230,30 +236,24 @@ class TextEyes:
         return before.elements == after.elements
 
 
-def _look_of(element: Element) -> Floats:
-    look = np.zeros(TextEyes.look_dim, np.float32)
-    look[element.kind_number] = 1.0
-    flags = (element.enabled, element.clickable, element.checked is True, element.checked is False)
-    look[-_FLAGS:] = (*flags, element.editable, element.focused)
-    return look
-
-
 class PixelEyes:
     """See crops of the screenshot."""
 
-    look_dim = LOOK_WIDTH * LOOK_HEIGHT * 3
+    look_dim = KNOWN_DIM + COLOURS
     sharpness = 0.6
 
-    def __init__(self, encoder: WordEncoder) -> None:
+    def __init__(self, encoder: WordEncoder, widgets: WidgetEye) -> None:
         self._encoder = encoder
+        self._widgets = widgets
         self._familiar = FamiliarPictures(encoder)
-        self._book = _Book(self.look_dim, np.uint8)
+        self._ways: dict[int, list[int]] = {}
+        self._book = _Book(self.look_dim)
 
     def see(self, observations: Sequence[Observation]) -> list[Sight]:
         """One sight for each; new words of all of them pass through the encoder together."""
         made: list[Sight | None] = []
         waiting: list[tuple[int, Hashable, list[Hashable], tuple[Element, ...]]] = []
-        crops: dict[Hashable, Pixels] = {}
+        crops: dict[Hashable, tuple[Pixels, Screen]] = {}
         for place, observation in enumerate(observations):
             sight = self._book.just_seen(observation)
             if sight is not None:
@@ -265,37 +265,26 @@ class PixelEyes:
             sight = self._book.recall(key)
             made.append(sight)
             if sight is None:
-                keys = self._crop(observation.screen, elements, crops)
-                waiting.append((place, key, keys, elements))
+                cut = crops_of(screen, elements, pixels_of(screen))
+                crops |= {name: (crop, screen) for name, crop in cut if name not in self._book.element_ids}
+                waiting.append((place, key, [name for name, _ in cut], elements))
         if crops:
             self._learn(crops)
         for place, key, keys, elements in waiting:
             made[place] = self._book.keep(key, self._book.sight(keys, elements))
         return [self._book.note(o, sight) for o, sight in zip(observations, made, strict=True) if sight is not None]
 
-    def _crop(self, screen: Screen, elements: Sequence[Element], crops: dict[Hashable, Pixels]) -> list[Hashable]:
-        """The keys of the crops of a screen; crops that are new are noted."""
-        image = pixels_of(screen)
-        keys: list[Hashable] = []
-        for e in elements:
-            left, right = _pixels_between(e.box[0], e.box[2], screen.width)
-            top, bottom = _pixels_between(e.box[1], e.box[3], screen.height)
-            crop = image[top:bottom, left:right]
-            key = (*crop.shape, hash(crop.tobytes()))
-            if key not in self._book.element_ids and key not in crops:
-                crops[key] = crop
-            keys.append(key)
-        return keys
-
-    def _learn(self, crops: dict[Hashable, Pixels]) -> None:
-        inks = {key: ink_of(crop) for key, crop in crops.items()}
+    def _learn(self, crops: Mapping[Hashable, tuple[Pixels, Screen]]) -> None:
+        inks = {key: ink_of(crop) for key, (crop, _) in crops.items()}
         words = {key: {_content(word): word for word in find_words(ink)} for key, ink in inks.items()}
-        signs = {key: {_content(sign): sign for sign in find_signs(ink)} for key, ink in inks.items()}
-        self._encode({content: ink for found in (*words.values(), *signs.values()) for content, ink in found.items()})
-        for key, crop in crops.items():
-            segments = tuple(self._book.word_ids[content] for content in words[key])
-            sign = next((self._book.word_ids[content] for content in signs[key]), 0)
-            self._book.add_element(key, segments, _thumbnail(crop), sign)
+        self._encode({content: ink for found in words.values() for content, ink in found.items()})
+        glances = [glance_at(crop, screen.width, screen.height) for crop, screen in crops.values()]
+        known, meant = recognise(self._widgets, glances)
+        self._encode({word: draw_word(word) for icon in meant for word in icon})
+        for (key, (crop, _)), what, icon in zip(crops.items(), known, meant, strict=True):
+            segments = tuple(self._book.word_ids[content] for content in (*words[key], *icon))
+            colour = crop.reshape(-1, COLOURS).mean(axis=0, dtype=np.float32) / 255
+            self._book.add_element(key, segments, np.concatenate((what, colour)))
 
     def _encode(self, inks: Mapping[Hashable, Pixels]) -> None:
         """The words that are new pass through the encoder, together."""
@@ -311,9 +300,16 @@ class PixelEyes:
             return self._book.texts_read[instruction]
         words = words_of(instruction)
         texts = [words[i] for i in range(len(words))]
-        self._encode({text: draw_word(text) for text in texts if text not in self._book.word_ids})
-        self._book.texts_read[instruction] = np.array([self._book.word_ids[text] for text in texts], np.int32)
+        written = {text: (text, *(write(text) for write in WAYS)) for text in texts}
+        self._encode({way: draw_word(way) for ways in written.values() for way in ways})
+        ids = self._book.word_ids
+        self._ways |= {ids[text]: [ids[way] for way in ways] for text, ways in written.items()}
+        self._book.texts_read[instruction] = np.array([ids[text] for text in texts], np.int32)
         return self._book.texts_read[instruction]
+
+    def ways(self, words: Ids) -> Ids:
+        """As in the instruction, in small letters, with a capital, in capitals: mail, mail, Mail, MAIL."""
+        return np.array([self._ways[word] for word in words.tolist()], np.int32).reshape(len(words), -1).T
 
     def vectors(self) -> Floats:
         """The vectors of all words so far."""
@@ -328,12 +324,23 @@ class PixelEyes:
         return self._book.texts.data[ids]  # type: ignore[return-value]
 
     def looks(self, ids: Ids) -> Floats:
-        """A thumbnail of each element, in 0..1."""
-        return self._book.looks.data[ids].astype(np.float32) / 255.0
+        """Kind, state and mean colour of each element."""
+        return self._book.looks.data[ids]  # type: ignore[return-value]
 
     def is_same(self, before: Observation, after: Observation) -> bool:
         """Whether the screen is as it was."""
         return before.screen == after.screen
+
+
+def crops_of(screen: Screen, elements: Sequence[Element], image: Pixels) -> list[tuple[Hashable, Pixels]]:
+    """What is to be seen of each element on the image of a screen, by its content."""
+    crops: list[tuple[Hashable, Pixels]] = []
+    for e in elements:
+        left, right = _pixels_between(e.box[0], e.box[2], screen.width)
+        top, bottom = _pixels_between(e.box[1], e.box[3], screen.height)
+        crop = image[top:bottom, left:right]
+        crops.append(((screen.width, *crop.shape, hash(crop.tobytes())), crop))
+    return crops
 
 
 def _content(ink: Pixels) -> Hashable:
@@ -352,8 +359,3 @@ def pixels_of(screen: Screen) -> Pixels:
         return np.frombuffer(screen.data, np.uint8).reshape(screen.height, screen.width, 3)
     with Image.open(io.BytesIO(screen.data)) as image:
         return np.asarray(image.convert("RGB"))
-
-
-def _thumbnail(crop: Pixels) -> Pixels:
-    small = Image.fromarray(np.ascontiguousarray(crop)).resize((LOOK_WIDTH, LOOK_HEIGHT), Image.Resampling.BOX)
-    return np.asarray(small).ravel()

@@ -1,43 +1,29 @@
-"""Words that the tiny policy knows by heart: a list in, the vectors of its words out.
-
-What a word means can be learned for words that come again and again: those of requests and of buttons. A name is not
-one of them. A policy that sees the vectors of names learns by heart which name went with which tap, and stumbles over
-every new one; so names, numbers and all else that is not on the list are *matched* (features.py) and mean nothing else.
-
-The list is made from the training tasks by `python -m distrl.runtime.familiar`.
-"""
+"""Familiar words as pictures: vectors of words in, those of the familiar words that they are most like out."""
 
 import hashlib
 from collections.abc import Callable
 from functools import lru_cache
-from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from distrl.policies.tiny.encoder import WordEncoder, encode_words
+from distrl.policies.tiny.familiar_words import vocabulary
 from distrl.policies.tiny.reading import draw_word
 
-PATH = Path(__file__).parent / "weights" / "familiar.txt"
 ALIKE = 0.85
 """How like a familiar word the picture of a word must be to be taken for it."""
-_WAYS: tuple[Callable[[str], str], ...] = (str, str.capitalize, str.upper)
+WAYS: tuple[Callable[[str], str], ...] = (str.lower, str.capitalize, str.upper)
 """How words are written on screens: add, Add, ADD."""
 
 Floats = npt.NDArray[np.float32]
 
 
 @lru_cache(maxsize=1)
-def familiar_words() -> frozenset[str]:
-    """All of them, in small letters."""
-    return frozenset(PATH.read_text(encoding="utf-8").split())
-
-
-@lru_cache(maxsize=1)
 def _pictures() -> npt.NDArray[np.uint8]:
-    """All familiar words in each of `_WAYS`."""
-    return np.stack([draw_word(write(word)) for write in _WAYS for word in sorted(familiar_words())])
+    """All familiar words in each of `WAYS`."""
+    return np.stack([draw_word(write(word)) for write in WAYS for word in vocabulary()])
 
 
 class FamiliarPictures:
@@ -58,7 +44,7 @@ class FamiliarPictures:
         likeness = vectors @ known.T
         best = likeness.argmax(axis=1)
         is_known = likeness[np.arange(len(vectors)), best] > ALIKE
-        return np.where(is_known[:, None], known[best % (len(known) // len(_WAYS))], np.float32(0.0))
+        return np.where(is_known[:, None], known[best % (len(known) // len(WAYS))], np.float32(0.0))
 
     def _look_up(self) -> Floats:
         weights = b"".join(p.detach().numpy().tobytes() for p in self._encoder.parameters())

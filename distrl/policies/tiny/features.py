@@ -108,9 +108,9 @@ def _compare(words: Ids, sight: Sight, eyes: Eyes) -> tuple[Floats, Floats]:
 
 
 def _likeness(words: Ids, segments: Ids, eyes: Eyes) -> Floats:
-    """[W, S]: how alike words are, 0 for all that could be a coincidence."""
+    """[W, S]: how alike words are however they are written, 0 for all that could be a coincidence."""
     vectors = eyes.vectors()
-    cosine = vectors[words] @ vectors[segments].T
+    cosine = (vectors[eyes.ways(words)] @ vectors[segments].T).max(axis=0)
     sharp: Floats = np.clip((cosine - eyes.sharpness) / (0.95 - eyes.sharpness), 0.0, 1.0).astype(np.float32)
     return sharp
 

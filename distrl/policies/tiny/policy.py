@@ -22,21 +22,25 @@ from distrl.policies.tiny.encoder import WordEncoder
 from distrl.policies.tiny.eyes import Eyes, PixelEyes, TextEyes
 from distrl.policies.tiny.features import Moment, collate, moments_of
 from distrl.policies.tiny.network import Network, Output, entropy_of, log_probs_of
+from distrl.policies.tiny.widgets import WidgetEye
 from distrl.policies.tiny.words import words_of
 from distrl.policies.trainable import Judgement, Snapshot
 
 Mode = Literal["pixels", "text"]
 Choices = npt.NDArray[np.int64]
+EYES = ("encoder.", "widgets.")
+"""How the names of frozen weights begin."""
 _ROWS_ACTING, _ROWS_LEARNING = 16, 32
 
 
 class TinyModule(nn.Module):
-    """All parameters: the network that learns and, in pixels mode, the frozen eye."""
+    """All parameters: the network that learns and, in pixels mode, the frozen eyes for words and widgets."""
 
     def __init__(self, mode: Mode) -> None:
         super().__init__()
         self.network = Network(PixelEyes.look_dim if mode == "pixels" else TextEyes.look_dim)
         self.encoder = WordEncoder().requires_grad_(False) if mode == "pixels" else None
+        self.widgets = WidgetEye().requires_grad_(False) if mode == "pixels" else None
 
 
 class Prepared(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,7 +85,7 @@ class TinyPolicy:
         if not all(bool(t.isfinite().all()) for t in tensors.values()):
             raise UserError("these weights contain numbers that are not finite")
         self.module.load_state_dict(own | dict(tensors))
-        if any(name.startswith("encoder.") for name in tensors):
+        if any(name.startswith(EYES) for name in tensors):
             self.eyes = _make_eyes(self.module)
 
     def snapshot(self) -> Snapshot:
@@ -177,7 +181,9 @@ def _by_size(moments: Sequence[Moment], rows: int) -> list[npt.NDArray[np.int64]
 
 def _make_eyes(module: TinyModule) -> Eyes:
     """Eyes that have seen nothing yet: what they remember holds for one encoder only."""
-    return PixelEyes(module.encoder) if module.encoder is not None else TextEyes()
+    if module.encoder is None or module.widgets is None:
+        return TextEyes()
+    return PixelEyes(module.encoder, module.widgets)
 
 
 def _choose(output: Output, rngs: Sequence[Random] | None) -> Choices:

@@ -19,16 +19,14 @@ Pixels = npt.NDArray[np.uint8]
 HEIGHT, WIDTH = 16, 112
 """The canonical form of a word; longer ones are squeezed."""
 MAX_SEGMENTS = 24
-_INK = 40
-_BLOCK_GAP = 7
+_INK, _FAINT = 40, 128
+_BLOCK_GAP, _BAR_GAP = 7, 4
 _CORNER = 8
 _OUTLINE = 3
 _TILE = (16, 40)
 _ALIKE, _ENOUGH = 8, 0.2
 _LINE = 17
 """No line of text is taller."""
-_SIGN = (4, 30)
-"""How high an icon may be."""
 _WORD_GAPS = (0.24, 0.34)
 _STROKE = (0.4, 0.7)
 """How wide a stroke is, and how far from the rest of its number, in heights of the line."""
@@ -45,13 +43,6 @@ def find_words(ink: Pixels) -> list[Pixels]:
     found: list[tuple[int, int, int, int]] = []
     _cut_blocks(ink > _INK, 0, 0, found)
     return [ink[y0:y1, x0:x1] for y0, y1, x0, x1 in found[:MAX_SEGMENTS]]
-
-
-def find_signs(ink: Pixels) -> list[Pixels]:
-    """All of a crop's ink as one picture, if that may be an icon: about as high as it is wide."""
-    sign = trim(ink)
-    height, width = sign.shape
-    return [sign] if _SIGN[0] <= height <= _SIGN[1] and height < 2 * width < 4 * height else []
 
 
 def draw_word(text: str, *, pixels: float = _DRAW_PIXELS, weight: str = "Roboto") -> Pixels:
@@ -115,17 +106,23 @@ def _median(grey: npt.NDArray[np.int16]) -> int:
 
 
 def _clear_outline(ink: Pixels) -> None:
-    """The frame of a card or field, and what shines through at round corners, are not text."""
+    """The frame of a card or field, and what shines through at round corners, are not text.
+
+    Corners are round where there is a frame, where what is behind shows in the very corner, or where all is faint.
+    """
+    has_frame = False
     for view in (ink, ink[::-1], ink.T, ink.T[::-1]):
         edge = view[:_OUTLINE]
         lines = np.flatnonzero((edge > _INK).mean(axis=1) > 0.6)
         if len(lines) and len(view) > 4 * _OUTLINE:
             edge[: lines[-1] + 1] = 0
+            has_frame = True
     size = min(*ink.shape, 4 * _CORNER) // 4
-    for rows in (slice(0, size), slice(-size, None)):
-        for columns in (slice(0, size), slice(-size, None)):
+    for rows, y in ((slice(0, size), 0), (slice(-size, None), -1)):
+        for columns, x in ((slice(0, size), 0), (slice(-size, None), -1)):
             corner = ink[rows, columns]
-            if size and (corner > _INK).any() and (corner > _INK).mean() < 0.9:
+            is_round = has_frame or ink[y, x] > _INK or corner.max(initial=0) < _FAINT
+            if size and is_round and (corner > _INK).mean() < 0.9:
                 corner[:] = 0
 
 
@@ -158,9 +155,20 @@ def _cut_blocks(ink: npt.NDArray[np.bool_], top: int, left: int, found: list[tup
             found += [(top + y0, top + y1, left + x0, left + x1) for x0, x1 in _strokes(columns, y1 - y0)]
             for x0, x1 in columns:
                 _cut_blocks(band[:, x0:x1], top + y0, left + x0, found)
+        elif bar := _bar(band):
+            _cut_blocks(band[:, bar:], top + y0, left + bar, found)
         else:
             for line0, line1 in _lines(band):
                 _cut_words(band[line0:line1], top + y0 + line0, left, found)
+
+
+def _bar(block: npt.NDArray[np.bool_]) -> int:
+    """Where a thin bar to the left of lower text ends, as in a calendar; 0 if there is none."""
+    runs = _runs(_any(block, 0), _BAR_GAP)
+    if len(runs) < 2 or runs[0][1] - runs[0][0] > _OUTLINE:
+        return 0
+    rows = np.flatnonzero(_any(block[:, runs[1][0] :], 1))
+    return runs[0][1] if 1.5 * (rows[-1] + 1 - rows[0]) <= len(block) else 0
 
 
 def _lines(block: npt.NDArray[np.bool_]) -> list[tuple[int, int]]:

@@ -24,7 +24,7 @@ from distrl.core.types import (
 )
 from distrl.policies.tiny.policy import Mode, TinyPolicy
 from distrl.runtime.demonstrations import demonstrate
-from distrl.runtime.policies import SHIPPED, load_encoder
+from distrl.runtime.policies import SHIPPED, load_eyes
 from distrl.tasks.book import load_tasks
 
 Pixels = npt.NDArray[np.uint8]
@@ -105,7 +105,7 @@ def make_policy(mode: Mode) -> TinyPolicy:
     """An untrained policy with the shipped eye; shared, so nobody may train it."""
     policy = TinyPolicy(mode, seed=1)
     if mode == "pixels":
-        load_encoder(policy, SHIPPED / "encoder.safetensors")
+        load_eyes(policy, SHIPPED)
     return policy
 
 

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 
 from distrl.policies.tiny.encoder import encode_words
-from distrl.policies.tiny.familiar import FamiliarPictures, familiar_words
+from distrl.policies.tiny.familiar import FamiliarPictures
+from distrl.policies.tiny.familiar_words import familiar_words
 from distrl.policies.tiny.policy import TinyPolicy
 from distrl.policies.tiny.reading import draw_word
 from distrl.runtime.familiar import familiar_in
-from distrl.runtime.policies import SHIPPED, load_encoder
+from distrl.runtime.policies import SHIPPED, load_eyes
 from distrl.tasks.book import load_tasks
 from distrl.tasks.generate import SIZES
 from distrl.tasks.words import FIRST_NAMES
@@ -17,7 +18,7 @@ from distrl.tasks.words import FIRST_NAMES
 @pytest.fixture(scope="module")
 def policy() -> TinyPolicy:
     policy = TinyPolicy("pixels")
-    load_encoder(policy, SHIPPED / "encoder.safetensors")
+    load_eyes(policy, SHIPPED)
     return policy
 
 

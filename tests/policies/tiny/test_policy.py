@@ -10,7 +10,7 @@ import torch
 from distrl.core.errors import UserError
 from distrl.core.types import Decision, Step, TypeText, Wait
 from distrl.policies.tiny.actions import Verb, tokens_of, verb_of
-from distrl.policies.tiny.policy import Mode, TinyPolicy
+from distrl.policies.tiny.policy import EYES, Mode, TinyPolicy
 from distrl.replay.prioritised import PrioritisedReplay
 
 from .screens import act_along, demonstrations, element, make_policy, real_situations, situation
@@ -221,7 +221,7 @@ def test_weights_taken_over_make_the_same_policy(mode: Mode) -> None:
 def test_the_eye_may_be_left_out_and_then_stays() -> None:
     policy = make_policy("pixels")
     other = TinyPolicy("pixels", seed=9)
-    other.load_tensors({n: t.clone() for n, t in policy.tensors().items() if n.startswith("encoder.")} | own(other))
+    other.load_tensors({n: t.clone() for n, t in policy.tensors().items() if n.startswith(EYES)} | own(other))
     network_only = {n: t.clone() for n, t in policy.tensors().items() if n.startswith("network.")}
     other.load_tensors(network_only)
     assert all(torch.equal(t, policy.tensors()[name]) for name, t in other.tensors().items())
