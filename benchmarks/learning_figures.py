@@ -98,7 +98,8 @@ def table(rows: list[Row]) -> list[str]:
 def report(paths: list[Path]) -> str:
     """All of it, as one page; the pictures are drawn on the way."""
     rows = [row for path in paths for row in json.loads(path.read_text(encoding="utf-8"))["results"]]
-    lines = ["# Learning, measured", "", "Made by `python benchmarks/learning_figures.py benchmarks/results/learning.json`."]
+    command = "python benchmarks/learning_figures.py benchmarks/results/learning.json"
+    lines = ["# Learning, measured", "", f"Made by `{command}`."]
     for key, group in groups_of(rows).items():
         picture = paths[0].parent / ("-".join(title(key).replace(",", "").split()) + ".png")
         draw(key, group, picture)
