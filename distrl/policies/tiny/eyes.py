@@ -8,7 +8,7 @@ pictures themselves would take gigabytes.
 
 import io
 from collections import OrderedDict
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Protocol
 
 import msgspec
@@ -280,7 +280,7 @@ class PixelEyes:
         self._encode({content: ink for found in words.values() for content, ink in found.items()})
         glances = [glance_at(crop, screen.width, screen.height) for crop, screen in crops.values()]
         known, meant = recognise(self._widgets, glances)
-        self._encode({word: draw_word(word) for icon in meant for word in icon})
+        self._draw(word for icon in meant for word in icon)
         for (key, (crop, _)), what, icon in zip(crops.items(), known, meant, strict=True):
             segments = tuple(self._book.word_ids[content] for content in (*words[key], *icon))
             colour = crop.reshape(-1, COLOURS).mean(axis=0, dtype=np.float32) / 255
@@ -294,6 +294,10 @@ class PixelEyes:
             for key, vector, meaning in zip(new, vectors, self._familiar.meanings(vectors), strict=True):
                 self._book.add_word(key, vector, meaning)
 
+    def _draw(self, texts: Iterable[str]) -> None:
+        """Words as pictures, those that were not drawn before."""
+        self._encode({text: draw_word(text) for text in texts if text not in self._book.word_ids})
+
     def read(self, instruction: str) -> Ids:
         """The words of an instruction, drawn as pictures."""
         if instruction in self._book.texts_read:
@@ -301,7 +305,7 @@ class PixelEyes:
         words = words_of(instruction)
         texts = [words[i] for i in range(len(words))]
         written = {text: (text, *(write(text) for write in WAYS)) for text in texts}
-        self._encode({way: draw_word(way) for ways in written.values() for way in ways})
+        self._draw(way for ways in written.values() for way in ways)
         ids = self._book.word_ids
         self._ways |= {ids[text]: [ids[way] for way in ways] for text, ways in written.items()}
         self._book.texts_read[instruction] = np.array([ids[text] for text in texts], np.int32)
