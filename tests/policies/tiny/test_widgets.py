@@ -8,6 +8,7 @@ from distrl.core.types import ELEMENT_KINDS, Element
 from distrl.policies.tiny.familiar_words import vocabulary
 from distrl.policies.tiny.widgets import (
     HEIGHT,
+    ICON,
     KNOWN_DIM,
     NUM_KINDS,
     WIDTH,
@@ -101,6 +102,9 @@ def test_an_eye_learns_what_icons_mean() -> None:
     assert log[-1].icons_right == 1.0
     _, words = recognise(eye, [glance for glance, _ in icons(2, seed=3)])
     assert words == [("add", "alarm"), ("delete",)]
+    with torch.no_grad():
+        eye.known.bias[ICON] -= 100.0
+    assert recognise(eye, [glance for glance, _ in icons(2, seed=3)])[1] == [(), ()], "only icons have such words"
 
 
 @pytest.mark.slow
