@@ -19,7 +19,7 @@ from PIL import Image
 from distrl.core.types import Element, Observation, Screen
 from distrl.policies.tiny.encoder import WORD_DIM, WordEncoder, encode_words, hash_word
 from distrl.policies.tiny.familiar import WAYS, FamiliarPictures
-from distrl.policies.tiny.familiar_words import familiar_words
+from distrl.policies.tiny.familiar_words import vocabulary
 from distrl.policies.tiny.reading import Pixels, canonical, draw_word, find_words, ink_of
 from distrl.policies.tiny.widgets import KNOWN_DIM, WidgetEye, glance_at, known_of, recognise
 from distrl.policies.tiny.words import words_of
@@ -100,6 +100,14 @@ class Eyes(Protocol):
         """Whether nothing changed, as far as these eyes can tell."""
         ...
 
+    def spell(self, element: int) -> tuple[int, ...]:
+        """The numbers of the familiar words of an element, in its order; -1 for every other word."""
+        ...
+
+    def take(self, numbers: tuple[int, ...], look: Floats) -> int:
+        """An element that other eyes of this kind saw: its words by `spell`, what it looks like; its id here."""
+        ...
+
 
 class _Book:
     """Words and elements by content."""
@@ -109,6 +117,8 @@ class _Book:
         self.element_ids: dict[Hashable, int] = {}
         self.vectors = Rows(WORD_DIM, np.float32)
         self.meanings = Rows(WORD_DIM, np.float32)
+        self.numbers = [-1]
+        """Which familiar word each word is; -1 for those that are none."""
         self.texts = Rows(WORD_DIM, np.float32)
         self.looks = Rows(look_dim, np.float32)
         self.segments: list[tuple[int, ...]] = [()]
@@ -116,10 +126,11 @@ class _Book:
         self.texts_read: dict[str, Ids] = {}
         self.recent: OrderedDict[int, tuple[Observation, Sight]] = OrderedDict()
 
-    def add_word(self, key: Hashable, vector: npt.NDArray[np.generic], meaning: npt.NDArray[np.generic]) -> None:
-        """A new word: what it is like, and what it means (nothing, if it is not a familiar one)."""
+    def add_word(self, key: Hashable, vector: Floats, meaning: Floats, number: int) -> None:
+        """A new word: what it is like, what it means (nothing, if it is not a familiar one), and which it is."""
         self.word_ids[key] = self.vectors.add(vector)
         self.meanings.add(meaning)
+        self.numbers.append(number)
 
     def add_element(self, key: Hashable, segments: tuple[int, ...], look: npt.NDArray[np.generic]) -> None:
         """A new element whose words are known."""
@@ -169,14 +180,58 @@ class _Book:
         return sight
 
 
-class TextEyes:
+class _Remembering:
+    """What both kinds of eyes have in common: a book of all they saw, and how to read in it."""
+
+    look_dim: int
+
+    def __init__(self) -> None:
+        self._book = _Book(self.look_dim)
+
+    def _meaning(self, number: int) -> Floats:
+        """What a familiar word means to these eyes."""
+        raise NotImplementedError
+
+    def vectors(self) -> Floats:
+        """The vectors of all words so far."""
+        return self._book.vectors.data  # type: ignore[return-value]
+
+    def meanings(self) -> Floats:
+        """What all words so far mean."""
+        return self._book.meanings.data  # type: ignore[return-value]
+
+    def texts(self, ids: Ids) -> Floats:
+        """The mean meaning of the words of each element."""
+        return self._book.texts.data[ids]  # type: ignore[return-value]
+
+    def looks(self, ids: Ids) -> Floats:
+        """What each element looks like: kind, state, and in pixels its mean colour."""
+        return self._book.looks.data[ids]  # type: ignore[return-value]
+
+    def spell(self, element: int) -> tuple[int, ...]:
+        """The numbers of the familiar words of an element; -1 for every other word."""
+        return tuple(self._book.numbers[word] for word in self._book.segments[element])
+
+    def take(self, numbers: tuple[int, ...], look: Floats) -> int:
+        """An element that other eyes saw; names that it may show are not known here, and mean nothing anyway."""
+        book = self._book
+        key = (numbers, look.tobytes())
+        if key not in book.element_ids:
+            for number in {*numbers} - {-1}:
+                if number not in book.word_ids:
+                    book.add_word(number, self._meaning(number), self._meaning(number), number)
+            book.add_element(key, tuple(book.word_ids[n] if n >= 0 else 0 for n in numbers), look)
+        return book.element_ids[key]
+
+
+class TextEyes(_Remembering):
     """Read the ui tree: text, kind and state of each element."""
 
     look_dim = KNOWN_DIM
     sharpness = 0.5
 
-    def __init__(self) -> None:
-        self._book = _Book(self.look_dim)
+    def _meaning(self, number: int) -> Floats:
+        return hash_word(list(vocabulary())[number])
 
     def see(self, observations: Sequence[Observation]) -> list[Sight]:
         """One sight for each."""
@@ -205,8 +260,8 @@ class TextEyes:
         for index in range(len(words)):
             word = words[index].casefold()
             if word not in self._book.word_ids:
-                vector = hash_word(word)
-                self._book.add_word(word, vector, vector if word in familiar_words() else np.zeros_like(vector))
+                vector, number = hash_word(word), vocabulary().get(word, -1)
+                self._book.add_word(word, vector, vector if number >= 0 else np.zeros_like(vector), number)
             ids.append(self._book.word_ids[word])
         self._book.texts_read[instruction] = np.array(ids, np.int32)
         return self._book.texts_read[instruction]
@@ -215,39 +270,26 @@ class TextEyes:
         """One: capitals make no difference here."""
         return words[None]
 
-    def vectors(self) -> Floats:
-        """The vectors of all words so far."""
-        return self._book.vectors.data  # type: ignore[return-value]
-
-    def meanings(self) -> Floats:
-        """What all words so far mean."""
-        return self._book.meanings.data  # type: ignore[return-value]
-
-    def texts(self, ids: Ids) -> Floats:
-        """The mean meaning of the words of each element."""
-        return self._book.texts.data[ids]  # type: ignore[return-value]
-
-    def looks(self, ids: Ids) -> Floats:
-        """Kind and state of each element."""
-        return self._book.looks.data[ids]  # type: ignore[return-value]
-
     def is_same(self, before: Observation, after: Observation) -> bool:
         """Whether the ui tree is as it was."""
         return before.elements == after.elements
 
 
-class PixelEyes:
+class PixelEyes(_Remembering):
     """See crops of the screenshot."""
 
     look_dim = KNOWN_DIM + COLOURS
     sharpness = 0.6
 
     def __init__(self, encoder: WordEncoder, widgets: WidgetEye) -> None:
+        super().__init__()
         self._encoder = encoder
         self._widgets = widgets
         self._familiar = FamiliarPictures(encoder)
         self._ways: dict[int, list[int]] = {}
-        self._book = _Book(self.look_dim)
+
+    def _meaning(self, number: int) -> Floats:
+        return self._familiar.meaning(number)
 
     def see(self, observations: Sequence[Observation]) -> list[Sight]:
         """One sight for each; new words of all of them pass through the encoder together."""
@@ -291,8 +333,8 @@ class PixelEyes:
         new = {key: canonical(ink) for key, ink in inks.items() if key not in self._book.word_ids}
         if new:
             vectors = encode_words(self._encoder, np.stack(list(new.values())))
-            for key, vector, meaning in zip(new, vectors, self._familiar.meanings(vectors), strict=True):
-                self._book.add_word(key, vector, meaning)
+            for key, vector, number in zip(new, vectors, self._familiar.numbers(vectors).tolist(), strict=True):
+                self._book.add_word(key, vector, self._familiar.meaning(number), number)
 
     def _draw(self, texts: Iterable[str]) -> None:
         """Words as pictures, those that were not drawn before."""
@@ -314,22 +356,6 @@ class PixelEyes:
     def ways(self, words: Ids) -> Ids:
         """As in the instruction, in small letters, with a capital, in capitals: mail, mail, Mail, MAIL."""
         return np.array([self._ways[word] for word in words.tolist()], np.int32).reshape(len(words), -1).T
-
-    def vectors(self) -> Floats:
-        """The vectors of all words so far."""
-        return self._book.vectors.data  # type: ignore[return-value]
-
-    def meanings(self) -> Floats:
-        """What all words so far mean."""
-        return self._book.meanings.data  # type: ignore[return-value]
-
-    def texts(self, ids: Ids) -> Floats:
-        """The mean meaning of the words of each element."""
-        return self._book.texts.data[ids]  # type: ignore[return-value]
-
-    def looks(self, ids: Ids) -> Floats:
-        """Kind, state and mean colour of each element."""
-        return self._book.looks.data[ids]  # type: ignore[return-value]
 
     def is_same(self, before: Observation, after: Observation) -> bool:
         """Whether the screen is as it was."""

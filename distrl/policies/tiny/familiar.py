@@ -1,4 +1,4 @@
-"""Familiar words as pictures: vectors of words in, those of the familiar words that they are most like out."""
+"""Familiar words as pictures: vectors of words in, the numbers and meanings of those they are most like out."""
 
 import hashlib
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from distrl.policies.tiny.encoder import WordEncoder, encode_words
+from distrl.policies.tiny.encoder import WORD_DIM, WordEncoder, encode_words
 from distrl.policies.tiny.familiar_words import vocabulary
 from distrl.policies.tiny.reading import draw_word
 
@@ -36,15 +36,22 @@ class FamiliarPictures:
         self._encoder = encoder
         self._vectors: Floats | None = None
 
-    def meanings(self, vectors: Floats) -> Floats:
-        """For each vector [N, WORD_DIM] that of the familiar word it is most like; zeros if it is like none."""
-        if self._vectors is None:
-            self._vectors = self._look_up()
-        known = self._vectors
+    def numbers(self, vectors: Floats) -> npt.NDArray[np.int64]:
+        """For each vector [N, WORD_DIM] the number of the familiar word it is most like; -1 if it is like none."""
+        known = self._known()
         likeness = vectors @ known.T
         best = likeness.argmax(axis=1)
         is_known = likeness[np.arange(len(vectors)), best] > ALIKE
-        return np.where(is_known[:, None], known[best % (len(known) // len(WAYS))], np.float32(0.0))
+        return np.where(is_known, best % (len(known) // len(WAYS)), -1)
+
+    def meaning(self, number: int) -> Floats:
+        """What the familiar word of this number means; zeros for -1."""
+        return self._known()[number] if number >= 0 else np.zeros(WORD_DIM, np.float32)
+
+    def _known(self) -> Floats:
+        if self._vectors is None:
+            self._vectors = self._look_up()
+        return self._vectors
 
     def _look_up(self) -> Floats:
         weights = b"".join(p.detach().numpy().tobytes() for p in self._encoder.parameters())

@@ -22,6 +22,7 @@ from distrl.policies.tiny.encoder import WordEncoder
 from distrl.policies.tiny.eyes import Eyes, PixelEyes, TextEyes
 from distrl.policies.tiny.features import Moment, collate, moments_of
 from distrl.policies.tiny.network import Network, Output, entropy_of, log_probs_of
+from distrl.policies.tiny.sending import pack, unpack
 from distrl.policies.tiny.widgets import WidgetEye
 from distrl.policies.tiny.words import words_of
 from distrl.policies.trainable import Judgement, Snapshot
@@ -136,19 +137,24 @@ class TinyPolicy:
             policy_version=version,
         )
 
+    def with_features(self, trajectory: Trajectory) -> Trajectory:
+        """The same with what was seen in its screens, if reading them takes long."""
+        if self.mode == "text":
+            return trajectory
+        moments = moments_of(_situations(trajectory), self.eyes)
+        return msgspec.structs.replace(trajectory, features=pack(moments, self.eyes))
+
     def prepare(self, trajectory: Trajectory) -> Prepared:
-        """A trajectory in numbers, once, however often it is learned from."""
+        """A trajectory in numbers, once, however often it is learned from; what came with it is not read again."""
         steps = trajectory.steps
-        situations = [
-            Situation(task=trajectory.task, steps=steps[:t], observation=step.observation)
-            for t, step in enumerate(steps)
-        ]
-        situations.append(Situation(task=trajectory.task, steps=steps, observation=trajectory.final))
         choices = np.zeros((len(steps), 3), np.int64)
         for t, step in enumerate(steps):
             verb, arguments = verb_of(step.decision)
             choices[t, : 1 + len(arguments)] = (verb, *arguments)
-        return Prepared(moments=tuple(moments_of(situations, self.eyes)), choices=choices)
+        words = self.eyes.read(trajectory.task.instruction)
+        told = unpack(trajectory.features, words=words, count=len(steps) + 1, eyes=self.eyes)
+        moments = tuple(moments_of(_situations(trajectory), self.eyes)) if told is None else told
+        return Prepared(moments=moments, choices=choices)
 
     def judge(self, moments: Sequence[Moment], choices: Choices) -> Judgement:
         """What the network says now about these moments and the choices made in them, with gradients."""
@@ -171,6 +177,13 @@ class TinyPolicy:
             value_logits=output.value_logits,
             trajectory_value_logit=output.trajectory_value_logit,
         )
+
+
+def _situations(trajectory: Trajectory) -> list[Situation]:
+    """The T + 1 situations of an episode."""
+    steps = trajectory.steps
+    seen = (*(step.observation for step in steps), trajectory.final)
+    return [Situation(task=trajectory.task, steps=steps[:t], observation=now) for t, now in enumerate(seen)]
 
 
 def _by_size(moments: Sequence[Moment], rows: int) -> list[npt.NDArray[np.int64]]:

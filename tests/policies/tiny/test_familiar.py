@@ -25,7 +25,9 @@ def policy() -> TinyPolicy:
 def meanings_of(policy: TinyPolicy, words: list[str], **style: object) -> np.ndarray:
     assert policy.module.encoder is not None
     pictures = np.stack([draw_word(word, **style) for word in words])  # type: ignore[arg-type]
-    return FamiliarPictures(policy.module.encoder).meanings(encode_words(policy.module.encoder, pictures))
+    familiar = FamiliarPictures(policy.module.encoder)
+    numbers = familiar.numbers(encode_words(policy.module.encoder, pictures))
+    return np.stack([familiar.meaning(number) for number in numbers.tolist()])
 
 
 def test_words_of_requests_and_buttons_are_familiar_and_names_are_not() -> None:

@@ -1,0 +1,147 @@
+"""What a worker saw travels: its learner computes the same without a screen, and believes nothing that does not fit."""
+
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from distrl.core.clock import run_virtual
+from distrl.core.config import config_of
+from distrl.core.types import Trajectory
+from distrl.policies.tiny.familiar_words import vocabulary
+from distrl.policies.tiny.features import Moment, collate
+from distrl.policies.tiny.policy import Mode, TinyPolicy
+from distrl.policies.tiny.sending import pack, unpack
+from distrl.replay.packing import without_screens
+from distrl.runtime.evaluation import evaluate
+from distrl.runtime.policies import SHIPPED, load_eyes
+from distrl.runtime.wire import decode, encode
+from distrl.tasks.book import load_tasks
+
+from .screens import act_along, demonstrations, make_policy
+
+
+def sent(mode: Mode = "pixels", count: int = 6) -> list[tuple[Trajectory, bytes]]:
+    policy = make_policy(mode)
+    acted = act_along(policy, demonstrations()[:count])
+    return [(t, pack(policy.prepare(t).moments, policy.eyes)) for t in acted]
+
+
+def unseeing(mode: Mode = "pixels") -> TinyPolicy:
+    """The same policy in another process, which has seen nothing."""
+    policy = TinyPolicy(mode, seed=1)
+    if mode == "pixels":
+        load_eyes(policy, SHIPPED)
+    return policy
+
+
+def told_to(policy: TinyPolicy, moments: tuple[Moment, ...]) -> dict[str, Any]:
+    batch = collate(moments, policy.eyes)
+    return {
+        "texts": batch.texts[batch.element_places],
+        "looks": batch.looks[batch.element_places],
+        **{n: getattr(batch, n) for n in ("word_meanings", "marks", "geometry", "match", "similarity", "state")},
+        "stuck": batch.is_stuck,
+        "touched": batch.looks[batch.past[:, :, 1]],
+        "past": batch.past[:, :, [0, 2, 3]],
+    }
+
+
+@pytest.mark.parametrize("mode", ["pixels", "text"])
+def test_a_network_elsewhere_is_told_the_same(mode: Mode) -> None:
+    here, there = make_policy(mode), unseeing(mode)
+    for trajectory, data in sent(mode):
+        words = there.eyes.read(trajectory.task.instruction)
+        arrived = unpack(data, words=words, count=len(trajectory.steps) + 1, eyes=there.eyes)
+        assert arrived is not None
+        wanted = told_to(here, here.prepare(trajectory).moments)
+        for name, numbers in told_to(there, arrived).items():
+            assert numbers.numpy() == pytest.approx(wanted[name].numpy(), abs=1e-5), name
+
+
+def test_a_learner_without_screens_computes_what_was_recorded() -> None:
+    worker, learner = make_policy("pixels"), unseeing()
+    arrived = [decode(encode(worker.with_features(t))) for t in act_along(worker, demonstrations()[:8])]
+    prepared = [learner.prepare(without_screens(t)) for t in arrived]
+    moments = [m for p in prepared for m in p.moments[:-1]]
+    said = learner.judge(moments, np.concatenate([p.choices for p in prepared]))
+    recorded = [step.decision.log_prob for t in arrived for step in t.steps]
+    assert said.log_prob.tolist() == pytest.approx(recorded, abs=1e-5)
+
+
+def test_it_is_small_since_names_and_pixels_stay_behind() -> None:
+    trajectory, data = sent(count=1)[0]
+    assert len(data) < 10_000 * (len(trajectory.steps) + 1)
+
+
+# ---- what does not fit
+
+
+def changed(data: bytes, *, element: tuple[int, Any] | None = None, moment: tuple[int, Any] | None = None) -> bytes:
+    """The same with another field of the first element or moment."""
+    elements, moments = msgspec.msgpack.decode(data)
+    if element:
+        elements[0][element[0]] = element[1]
+    if moment:
+        moments[0][moment[0]] = moment[1]
+    return msgspec.msgpack.encode([elements, moments])
+
+
+def numbers(data: bytes, value: float) -> bytes:
+    found = np.frombuffer(msgspec.msgpack.decode(data)[1][0][2], np.float32).copy()
+    found[-1] = value
+    return found.tobytes()
+
+
+def past(verb: int = 0, element: int = 0, word: int = 0) -> bytes:
+    rows = np.zeros((4, 4), np.int32)
+    rows[0] = (verb, element, word, word)
+    return rows.tobytes()
+
+
+def test_what_does_not_fit_is_not_taken() -> None:
+    (trajectory, data), *_ = sent(count=1)
+    eyes = unseeing().eyes
+    words, count = eyes.read(trajectory.task.instruction), len(trajectory.steps) + 1
+
+    def is_taken(data: bytes, *, count: int = count) -> bool:
+        return unpack(data, words=words, count=count, eyes=eyes) is not None
+
+    assert is_taken(data)
+    assert is_taken(changed(data, moment=(1, past(verb=1, element=1, word=len(words)))))
+    assert not is_taken(data, count=count - 1)
+    assert unpack(data, words=words[:-1], count=count, eyes=eyes) is None
+    assert not is_taken(changed(data, element=(0, [len(vocabulary())])))
+    assert not is_taken(changed(data, element=(0, [-2])))
+    assert not is_taken(changed(data, element=(1, b"\0" * 4)))
+    assert not is_taken(changed(data, element=(1, np.full(eyes.look_dim, np.nan, np.float32).tobytes())))
+    for value in (np.nan, np.inf, 1e9):
+        assert not is_taken(changed(data, moment=(2, numbers(data, value))))
+    for place in (0, -1, 10_000):
+        assert not is_taken(changed(data, moment=(0, np.array([place], np.int32).tobytes())))
+    for bad in (past(verb=99), past(verb=-1), past(element=10_000), past(word=len(words) + 1), b"\0" * 60):
+        assert not is_taken(changed(data, moment=(1, bad)))
+
+
+@given(st.binary(max_size=64) | st.integers(0, 200).map(lambda n: sent(count=1)[0][1][:n]))
+def test_damage_is_no_more_than_work_to_do_again(data: bytes) -> None:
+    trajectory = sent(count=1)[0][0]
+    policy = make_policy("pixels")
+    wanted = policy.prepare(trajectory).moments
+    made = policy.prepare(msgspec.structs.replace(trajectory, features=data)).moments
+    assert [m.state.tolist() for m in made] == [m.state.tolist() for m in wanted]
+
+
+# ---- who sends it
+
+
+@pytest.mark.parametrize(("mode", "is_sent"), [("pixels", True), ("text", False)])
+def test_a_worker_sends_what_takes_long_to_read(mode: Mode, is_sent: bool) -> None:
+    policy = make_policy(mode)
+    config = config_of({"policy": {"mode": mode}})
+    tasks = load_tasks("general", "train")[:2]
+    played = run_virtual(evaluate(policy, tasks, config, is_greedy=True, snapshot=policy.snapshot()))
+    assert [bool(t.features) for t in played] == [is_sent] * 2
