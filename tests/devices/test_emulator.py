@@ -19,6 +19,7 @@ from distrl.devices.emulator.device import EmulatorDevice, SimEmulator
 from distrl.devices.emulator.sdk import find_sdk
 from distrl.devices.pool import Pool, PoolOptions
 
+from .adb_bench import Tool
 from .emulator_bench import AVD, Sdk
 from .test_adb_device import cause_of
 
@@ -126,6 +127,37 @@ def test_an_emulator_that_does_not_boot_is_given_up_with_its_name_and_the_end_of
     assert words in message
 
 
+def test_an_original_that_did_not_boot_once_keeps_nobody_from_starting_and_foreign_locks_stay(sdk: Sdk) -> None:
+    folder = sdk.make_avd()
+    sdk.trouble("never_boot none")
+
+    async def use(device: EmulatorDevice) -> None:
+        assert (await cause_of(device.reset()))[0] == "boot"
+        assert avd.locks_of(folder) == set()
+        foreign = folder / "hardware-qemu.ini.lock"
+        foreign.touch()
+        assert "multiple emulators" in (await cause_of(device.reset()))[1]
+        assert avd.locks_of(folder) == {foreign}
+        foreign.unlink()
+        await device.reset()
+        assert avd.has_snapshot(folder, "distrl")
+
+    run(sdk, use, instances="read-only", boot_s=5.0)
+
+
+def test_the_locks_of_an_original_whose_run_was_killed_are_swept_by_the_next(sdk: Sdk) -> None:
+    folder = sdk.make_avd()
+    (folder / "multiinstance.lock").touch()
+    left = slots.Record(port=sdk.first_port, pid=0, started="", avd=AVD, home=str(sdk.home), is_writer=True)
+    (sdk.state / f"{sdk.first_port}.json").write_bytes(_json(left))
+
+    async def use(device: EmulatorDevice) -> None:
+        await device.reset()
+        assert avd.has_snapshot(folder, "distrl")
+
+    run(sdk, use, instances="read-only")
+
+
 def test_a_snapshot_that_does_not_start_is_followed_by_one_cold_boot(sdk: Sdk) -> None:
     folder = sdk.make_avd()
     (folder / "snapshots" / "distrl").mkdir(parents=True)
@@ -172,6 +204,26 @@ def test_an_emulator_that_is_killed_or_frozen_in_mid_step_is_healed_and_others_g
     assert num_made in (2, 3)
     assert all(seen)
     assert slots.records(sdk.state) == []
+
+
+@pytest.mark.parametrize("snapshot", ["distrl", ""])
+def test_emulators_outlive_the_adb_server_and_a_new_one_is_told_of_them(
+    sdk: Sdk, fresh_adb: Tool, monkeypatch: pytest.MonkeyPatch, snapshot: str
+) -> None:
+    sdk.make_avd()
+    for name in ("ANDROID_ADB_SERVER_PORT", "ADB_LOCAL_TRANSPORT_MAX_PORT", "ADB_USB", "ADB_MDNS_AUTO_CONNECT"):
+        monkeypatch.setenv(name, fresh_adb.environment[name])
+
+    async def use(device: EmulatorDevice) -> None:
+        await device.reset()
+        pid = device.pid
+        fresh_adb.stop()
+        assert (await cause_of(device.observe()))[0] == "adb_server"
+        await device.reset()
+        assert (await device.observe()).elements
+        assert (device.pid, device.num_launches) == (pid, 1)
+
+    run(sdk, use, snapshot=snapshot)
 
 
 def test_what_a_crashed_run_left_behind_is_ended_by_the_next_and_nothing_else_is(sdk: Sdk) -> None:

@@ -126,6 +126,16 @@ class AdbServer:
                 raise
             return False
 
+    async def announce(self, port: int) -> None:
+        """Tell the server of an emulator whose adbd listens there, as the emulator itself does once, when it starts.
+
+        A server that was started since knows only those at its usual ports. It does not answer, so nothing is read.
+        """
+        request = f"host:emulator:{port}"
+        async with self._deadline(request), self._connect() as (_, writer):
+            writer.write(f"{len(request):04x}{request}".encode())
+            await writer.drain()
+
     async def ask(self, request: str) -> str:
         """A question to the server itself, such as `host:devices-l`."""
         async with self._deadline(request), self._connect() as (reader, writer):

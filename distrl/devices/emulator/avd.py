@@ -10,7 +10,7 @@ import fcntl
 import os
 import re
 import shutil
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping
 from pathlib import Path
 
 from distrl.core.clock import Clock
@@ -96,9 +96,14 @@ def remove_avd(home: Path, clone: str) -> None:
     shutil.rmtree(home / f"{clone}.avd", ignore_errors=True)
 
 
-def sweep_locks(folder: Path) -> None:
+def locks_of(folder: Path) -> set[Path]:
+    """What says that an emulator runs with this folder, or ran and was killed."""
+    return set(folder.glob("*.lock"))
+
+
+def sweep_locks(folder: Path, *, keep: Collection[Path] = ()) -> None:
     """Remove what an emulator that was killed left behind, which keeps the next one from starting."""
-    for path in folder.glob("*.lock"):
+    for path in locks_of(folder) - set(keep):
         if path.is_dir():
             shutil.rmtree(path, ignore_errors=True)
         else:

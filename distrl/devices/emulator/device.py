@@ -82,9 +82,10 @@ class EmulatorDevice(AdbDevice):
         """Back to the snapshot, or a new start; then as any device."""
         if self._is_worn():
             await self._launch()
-        elif self._has_snapshot:
-            self.num_loads += 1
-            await self._ask(f"avd snapshot load {self._emulator.snapshot}")
+        else:
+            if self._has_snapshot:
+                self.num_loads += 1
+                await self._ask(f"avd snapshot load {self._emulator.snapshot}")
             await self._until_booted(self._emulator.load_s)
         await super().reset()
 
@@ -155,11 +156,15 @@ class EmulatorDevice(AdbDevice):
         async with avd.locked(home, emulator.avd, self._clock):
             if avd.has_snapshot(folder, emulator.snapshot):
                 return
-            await self._boot([*command, "-port", str(self._slot.port), "-no-snapshot", *emulator.options], home)
-            await self._save()
-            assert self._running is not None
-            await self._running.end()
-            avd.sweep_locks(folder)
+            others = avd.locks_of(folder)
+            command = [*command, "-port", str(self._slot.port), "-no-snapshot", *emulator.options]
+            try:
+                await self._boot(command, home, is_writer=True)
+                await self._save()
+            finally:  # or one that did not boot would keep all that come after it from starting
+                if self._running is not None:
+                    await self._running.end()
+                avd.sweep_locks(folder, keep=others)
 
     async def _instance_words(self, home: Path) -> list[str]:
         """Which virtual device: a clone of its own, or the original for reading only."""
@@ -175,7 +180,7 @@ class EmulatorDevice(AdbDevice):
             )
         return ["-avd", emulator.avd, "-read-only"]
 
-    async def _boot(self, command: list[str], home: Path) -> None:
+    async def _boot(self, command: list[str], home: Path, *, is_writer: bool = False) -> None:
         """Start the process and wait until Android has; the error has the end of its log."""
         emulator, slot = self._emulator, self._slot
         assert slot is not None
@@ -197,6 +202,7 @@ class EmulatorDevice(AdbDevice):
                 home=str(home),
                 log=str(log),
                 is_kept=emulator.is_kept,
+                is_writer=is_writer,
             )
         )
         await self._until_booted(emulator.boot_s)
@@ -223,8 +229,16 @@ class EmulatorDevice(AdbDevice):
             async with asyncio.timeout(PROBE_S):
                 answer = await self._server.shell(self._serial, "getprop sys.boot_completed")
         except (DeviceError, TimeoutError):
+            await self._announce()
             return False
         return answer.out.strip() == b"1"
+
+    async def _announce(self) -> None:
+        """The adb server may be another one than when this emulator started, and know nothing of it."""
+        assert self._slot is not None
+        with contextlib.suppress(DeviceError):
+            await self._server.ensure()
+            await self._server.announce(self._slot.port + 1)
 
     async def _save(self) -> bool:
         """Keep this moment for later resets; an instance that cannot (read-only) is reset by recipe."""

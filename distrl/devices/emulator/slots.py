@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec
 
 from distrl.core.errors import DeviceError
-from distrl.devices.emulator.avd import remove_avd
+from distrl.devices.emulator.avd import folder_of, remove_avd, sweep_locks
 
 MAX_EMULATORS = 64
 END_S = 5.0
@@ -35,6 +35,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     kind: str = "emulator"
     log: str = ""
     is_kept: bool = False
+    is_writer: bool = False
+    """Whether it runs on the original, whose locks it leaves behind if it is killed."""
 
     @property
     def is_running(self) -> bool:
@@ -161,6 +163,8 @@ def end(record: Record) -> None:
             os.close(process)
     if record.clone and record.home:
         remove_avd(Path(record.home), record.clone)
+    if record.is_writer:
+        sweep_locks(folder_of(Path(record.home), record.avd))
 
 
 def _is_free(port: int) -> bool:
