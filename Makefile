@@ -56,7 +56,7 @@ debian:
 		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y adb >/dev/null; } || true
 
 test: lint browser breakers debian ## everything: style, types, architecture, all tests
-	@OMP_NUM_THREADS=1 $(BIN)/pytest -q -n 2 --dist loadfile
+	@OMP_NUM_THREADS=1 $(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder --durations=25
 
 # vLLM wants other versions than we do, and torchvision, which does not go with this torch; so it lives by itself, without.
 VLLM ?= .venv-vllm

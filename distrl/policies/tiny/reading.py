@@ -26,11 +26,17 @@ _CORNER = 8
 _OUTLINE = 3
 _TILE = (16, 40)
 _ALIKE, _ENOUGH = 8, 0.2
+_EDGE, _BAND = 12, 14
+"""By how much colours differ at an edge, and how many rows a band has at least."""
 _LINE = 17
 """No line of text is taller."""
+_LARGEST, _LARGE_GAP = 40, 0.45
+"""No number is taller; and how far its digits may stand apart, in heights."""
 _WORD_GAPS = (0.24, 0.34)
-_STROKE = (0.4, 0.7)
+_STROKE = (0.45, 0.7)
 """How wide a stroke is, and how far from the rest of its number, in heights of the line."""
+_COMMA = 0.4
+"""How high a comma may be, in heights of its word."""
 _DRAW_PIXELS, _OVERSAMPLING = 11.0, 4
 
 
@@ -84,6 +90,22 @@ def ink_of(crop: Pixels) -> Pixels:
 
 
 def _background(grey: npt.NDArray[np.int16]) -> npt.NDArray[np.int16]:
+    """Of each band by itself: a picture above a caption has another one, and ends where it ends."""
+    return np.concatenate([_band_background(band) for band in np.split(grey, _edges(grey))])
+
+
+def _edges(grey: npt.NDArray[np.int16]) -> list[int]:
+    """The rows at which most of the crop becomes another colour."""
+    middle = grey.shape[1] // 2
+    colour = np.partition(grey, middle, axis=1)[:, middle]
+    edges: list[int] = []
+    for row in (np.flatnonzero(np.abs(np.diff(colour)) > _EDGE) + 1).tolist():
+        if row - (edges[-1] if edges else 0) >= _BAND and len(grey) - row >= _BAND:
+            edges.append(row)
+    return edges
+
+
+def _band_background(grey: npt.NDArray[np.int16]) -> npt.NDArray[np.int16]:
     """The median of each tile: text covers less than half of what is around it; a wallpaper changes slowly.
 
     Where enough of a tile is as most of the crop is, that is the background: a badge or a picture may cover the rest.
@@ -109,13 +131,14 @@ def _median(grey: npt.NDArray[np.int16]) -> int:
 def _clear_outline(ink: Pixels) -> None:
     """The frame of a card or field, and what shines through at round corners, are not text.
 
-    Corners are round where there is a frame, where what is behind shows in the very corner, or where all is faint.
+    A frame has a line above or below: one at the side alone may be the stem of a letter. Corners are round where there
+    is a frame, where what is behind shows in the very corner, or where all is faint.
     """
     has_frame = False
-    for view in (ink, ink[::-1], ink.T, ink.T[::-1]):
+    for view, is_side in ((ink, False), (ink[::-1], False), (ink.T, True), (ink.T[::-1], True)):
         edge = view[:_OUTLINE]
         lines = np.flatnonzero((edge > _INK).mean(axis=1) > 0.6)
-        if len(lines) and len(view) > 4 * _OUTLINE:
+        if len(lines) and len(view) > 4 * _OUTLINE and (has_frame or not is_side):
             edge[: lines[-1] + 1] = 0
             has_frame = True
     size = min(*ink.shape, 4 * _CORNER) // 4
@@ -153,7 +176,8 @@ def _cut_blocks(ink: npt.NDArray[np.bool_], top: int, left: int, found: list[tup
             continue
         columns = _runs(_any(band, 0), _BLOCK_GAP)
         if len(columns) > 1:
-            found += [(top + y0, top + y1, left + x0, left + x1) for x0, x1 in _strokes(columns, y1 - y0)]
+            together = {*_strokes(columns, y1 - y0), *_large(band, columns)}
+            found += [(top + y0, top + y1, left + x0, left + x1) for x0, x1 in sorted(together)]
             for x0, x1 in columns:
                 _cut_blocks(band[:, x0:x1], top + y0, left + x0, found)
         elif bar := _bar(band):
@@ -188,9 +212,19 @@ def _cut_words(line: npt.NDArray[np.bool_], top: int, left: int, found: list[tup
     columns, height = _any(line, 0), line.shape[0]
     narrow, wide = (_runs(columns, max(2, int(height * share))) for share in _WORD_GAPS)
     runs = [*narrow, *wide, *_strokes(wide, height)]
+    runs += [(x0, end) for x0, x1 in runs if (end := _without_comma(line, x0, x1)) < x1]
     for x0, x1 in sorted(dict.fromkeys(runs)):
         rows = np.flatnonzero(line[:, x0:x1].any(axis=1))
         found.append((top + int(rows[0]), top + int(rows[-1]) + 1, left + x0, left + x1))
+
+
+def _without_comma(line: npt.NDArray[np.bool_], x0: int, x1: int) -> int:
+    """Where a word ends without the comma behind it, whose ink is all low; it may touch the last letter."""
+    rows = np.flatnonzero(_any(line[:, x0:x1], 1))
+    height = int(rows[-1] + 1 - rows[0])
+    is_letter = _any(line[rows[0] : rows[-1] + 1 - round(_COMMA * height), x0:x1], 0)
+    end = x1 - int(np.argmax(is_letter[::-1]))
+    return end if is_letter.any() and x1 - end <= height else x1
 
 
 def _strokes(runs: list[tuple[int, int]], height: int) -> list[tuple[int, int]]:
@@ -200,6 +234,13 @@ def _strokes(runs: list[tuple[int, int]], height: int) -> list[tuple[int, int]]:
         for a, b in pairwise(runs)
         if a[1] - a[0] <= _STROKE[0] * height and b[0] - a[1] <= _STROKE[1] * height
     ]
+
+
+def _large(band: npt.NDArray[np.bool_], columns: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Columns that would be one word if the band were a line: in large numbers a 1 stands far from what follows it."""
+    height = len(band)
+    runs = _runs(_any(band, 0), int(height * _LARGE_GAP)) if height <= _LARGEST else []
+    return [run for run in runs if run not in columns]
 
 
 def trim(ink: Pixels) -> Pixels:

@@ -134,6 +134,40 @@ def test_words_beside_a_tall_bar_are_cut_from_each_other() -> None:
     assert (likeness.max(axis=0)[:2] > 0.85).all()
 
 
+def likeness(crop: Pixels, word: str) -> float:
+    """How much the picture most like a word is like it."""
+    return float((vectors_of(read_words(crop)) @ vectors_of([draw_word(word)]).T).max())
+
+
+@pytest.mark.parametrize("number", ["19:15", "20:10", "11:20", "8:15"])
+def test_a_large_number_is_one_word_though_its_ones_stand_apart(number: str) -> None:
+    assert likeness(draw_line(number, size=32.0, margin=12), number) > 0.75
+    beside = np.concatenate((draw_line(number, size=32.0, margin=12), draw_line("on", size=32.0, margin=12)), axis=1)
+    assert likeness(beside, number) > 0.75
+
+
+@pytest.mark.parametrize("word", ["Toaster", "Sat", "boots"])
+def test_a_word_is_also_read_without_the_comma_behind_it(word: str) -> None:
+    assert likeness(draw_line(f"Corvo {word}, Refurbished"), word) > 0.85
+
+
+@pytest.mark.parametrize("word", ["Birk", "Discover", "Melon"])
+def test_a_stem_at_the_very_edge_is_no_frame(word: str) -> None:
+    line = draw_line(word, margin=6)
+    first = int(np.flatnonzero((line < 128).any(axis=(0, 2)))[0])
+    assert likeness(line[5:-5, first:], word) > 0.9
+
+
+@pytest.mark.parametrize("height", [40, 44, 48, 52, 56])
+def test_a_caption_is_read_whole_wherever_the_picture_above_it_ends(height: int) -> None:
+    caption = draw_line("Hiking backpack", ink=(235, 235, 240), paper=(22, 20, 28), margin=5)
+    picture = np.full((height, caption.shape[1], 3), (236, 214, 200), np.uint8)
+    picture[10:-10, 40:60] = (92, 58, 40)
+    card = np.concatenate((picture, caption))
+    assert likeness(card, "Hiking") > 0.85
+    assert likeness(card, "backpack") > 0.85
+
+
 def test_a_background_that_changes_slowly_is_no_ink() -> None:
     ramp = np.linspace(80, 140, 200).astype(np.uint8)
     wallpaper = np.repeat(np.repeat(ramp[None, :, None], 40, axis=0), 3, axis=2)
