@@ -79,7 +79,7 @@ def _font(weight: str, size: int) -> ImageFont.FreeTypeFont:
 
 def ink_of(crop: Pixels) -> Pixels:
     """How far each pixel is from the background around it, stretched to 0..255, without outlines and corners."""
-    grey = (crop @ _GREY).astype(np.int16)  # exact: the weights are eighths of eighths, and only floats are quick here
+    grey = (crop @ _GREY).astype(np.int16)  # sums of 256ths are exact; whole numbers would be slow
     ink = np.abs(grey - _background(grey))
     top = int(ink.max(initial=0))
     if top < 24:
