@@ -7,6 +7,7 @@ pictures themselves would take gigabytes.
 """
 
 import io
+from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Protocol
@@ -180,7 +181,7 @@ class _Book:
         return sight
 
 
-class _Remembering:
+class _Remembering(ABC):
     """What both kinds of eyes have in common: a book of all they saw, and how to read in it."""
 
     look_dim: int
@@ -188,9 +189,9 @@ class _Remembering:
     def __init__(self) -> None:
         self._book = _Book(self.look_dim)
 
+    @abstractmethod
     def _meaning(self, number: int) -> Floats:
         """What a familiar word means to these eyes."""
-        raise NotImplementedError
 
     def vectors(self) -> Floats:
         """The vectors of all words so far."""
