@@ -23,9 +23,10 @@ from torch import Tensor, nn
 from distrl import __version__
 from distrl.core.errors import DistrlError, UnknownNameError, UserError
 from distrl.policies.tiny.actions import Verb
+from distrl.policies.tiny.batch import Batch, Group, collate
 from distrl.policies.tiny.encoder import WORD_DIM
 from distrl.policies.tiny.eyes import MAX_ELEMENTS
-from distrl.policies.tiny.features import HISTORY, Batch, Moment, collate
+from distrl.policies.tiny.features import HISTORY, Moment
 from distrl.policies.tiny.network import BLOCKED, SIMILARITY_SCALES, Network, Output
 from distrl.policies.tiny.policy import TinyPolicy
 from distrl.policies.tiny.words import MAX_WORDS
@@ -40,26 +41,37 @@ from distrl.tasks.book import load_tasks
 Format = Literal["hf", "onnx"]
 TOLERANCE = 1e-4
 OPSET = 17
-INPUTS = tuple(field.name for field in fields(Batch))
+_GROUP = tuple(field.name for field in fields(Group))
+_ROWS = tuple(field.name for field in fields(Batch) if field.name != "groups")
+INPUTS = (*_ROWS, *_GROUP)
 OUTPUTS = tuple(field.name for field in fields(Output))
 _MOMENTS = {0: "moments"}
-_WORDS = {0: "moments", 1: "words"}
-_ELEMENTS = {0: "moments", 1: "elements"}
+_WORDS = {0: "moments", 1: "most_words"}
+_ELEMENTS = {0: "moments", 1: "most_elements"}
 AXES: Mapping[str, Mapping[int, str]] = {
-    "word_meanings": _WORDS,
-    "word_mask": _WORDS,
-    "marks": _WORDS,
-    "element_places": _ELEMENTS,
-    "element_mask": _ELEMENTS,
+    "request_words": {0: "request_words"},
+    "request_places": {0: "request_words"},
+    "word_rows": {0: "words"},
+    "word_seen": {0: "words"},
+    "element_rows": {0: "elements"},
     "texts": {0: "different_elements"},
     "looks": {0: "different_elements"},
-    "geometry": _ELEMENTS,
-    "match": _ELEMENTS,
-    "similarity": _WORDS | {2: "elements"},
+    "element_seen": {0: "elements"},
+    "word_means": {0: "moments", 1: "words"},
+    "element_means": {0: "moments", 1: "elements"},
+    "word_slots": _WORDS,
+    "element_slots": _ELEMENTS,
+    "word_owners": {0: "words"},
+    "element_owners": {0: "elements"},
+    "clauses": _WORDS,
+    "slots": {0: "places"},
+    "back": {0: "tokens"},
+    "alike": {0: "moments", 1: "longest", 2: "longest"},
+    "is_empty": {0: "moments", 1: "longest"},
     "tap": _ELEMENTS,
     "hold": _ELEMENTS,
     "first": _WORDS,
-    "last": _WORDS | {2: "words"},
+    "last": _WORDS | {2: "most_words"},
     "value_logits": {1: "moments"},
 }
 """The axes of inputs and outputs that may have any length; of what is not named here it is the first."""
@@ -179,14 +191,16 @@ def model_card(run: TrainedRun, config: Mapping[str, Any]) -> str:
 
 
 class _Flat(nn.Module):
-    """The network with plain tensors at both ends."""
+    """The network with plain tensors at both ends; all moments are one group."""
 
     def __init__(self, network: Network) -> None:
         super().__init__()
         self.network = network
 
     def forward(self, *tensors: Tensor) -> tuple[Tensor, ...]:
-        output = self.network(Batch(**dict(zip(INPUTS, tensors, strict=True))))
+        named = dict(zip(INPUTS, tensors, strict=True))
+        group = Group(**{name: named.pop(name) for name in _GROUP})
+        output = self.network(Batch(**named, groups=(group,)))
         return tuple(getattr(output, name) for name in OUTPUTS)
 
 
@@ -217,8 +231,9 @@ def _real_moments(run: TrainedRun, policy: TinyPolicy) -> list[Moment]:
 
 
 def _tensors(policy: TinyPolicy, moments: Sequence[Moment]) -> tuple[Tensor, ...]:
-    batch = collate(moments, policy.eyes)
-    return tuple(getattr(batch, name) for name in INPUTS)
+    batch = collate(moments, policy.eyes, rows=len(moments))
+    (group,) = batch.groups
+    return (*(getattr(batch, name) for name in _ROWS), *(getattr(group, name) for name in _GROUP))
 
 
 def _check(path: Path, flat: _Flat, policy: TinyPolicy, moments: Sequence[Moment]) -> float:

@@ -72,6 +72,15 @@ class Shared(Protocol):
         ...
 
 
+@runtime_checkable
+class Recalling(Protocol):
+    """A policy that need not look at screens which somebody has looked at before."""
+
+    def recall(self, blind: Trajectory) -> Any | None:
+        """What `prepare` makes of a trajectory, without its screens; None if that takes a look at them."""
+        ...
+
+
 class RestorableReplay(Replay, Protocol):
     """A replay that says what it keeps."""
 
@@ -133,7 +142,7 @@ class Learner:
         self.algorithm = algorithm
         self.replay = replay
         self.options = options
-        self.optimiser = torch.optim.Adam(policy.parameters(), lr=options.learning_rate)
+        self.optimiser = torch.optim.Adam(policy.parameters(), lr=options.learning_rate, fused=True)
         self._curriculum = curriculum
         self._on_bad_batch = on_bad_batch
         self._bad_batch = ""
@@ -182,10 +191,15 @@ class Learner:
         if trajectory.group:
             self._groups.setdefault(trajectory.group, []).append(trajectory.outcome is Outcome.SUCCEEDED)
         name = trajectory.id
-        kept = keep(trajectory, Deferred(lambda: self.policy.prepare(self.replay.get(name))))
+        kept = keep(trajectory, Deferred(lambda: self._prepare(name)))
         if kept.is_success:
             self._successes.add(trajectory.id, kept)
         return kept
+
+    def _prepare(self, name: str) -> Any:
+        """A trajectory in the policy's numbers; unpacking its screens is left out if nobody has to see them."""
+        told = self.policy.recall(self.replay.get_blind(name)) if isinstance(self.policy, Recalling) else None
+        return self.policy.prepare(self.replay.get(name)) if told is None else told
 
     @property
     def is_due(self) -> bool:

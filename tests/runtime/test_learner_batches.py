@@ -6,7 +6,7 @@ import pytest
 
 from distrl.algorithms import ALGORITHMS, make_algorithm
 from distrl.core.types import Decision, Invalid, Outcome, Trajectory
-from distrl.policies.tiny.policy import Prepared, TinyPolicy
+from distrl.policies.tiny.policy import Mode, Prepared, TinyPolicy
 from distrl.runtime.learner import Learner
 
 from .fleet import declared, plain_trajectory, real_policy, real_trajectories, shortened
@@ -176,13 +176,33 @@ def test_after_a_restart_the_same_updates_follow(name: str, options: dict[str, b
 
 
 class CountingPolicy(TinyPolicy):
-    """Counts what it looks at."""
+    """Counts what it looks at, and of that the trajectories whose screens it was given."""
 
     num_prepared = 0
+    num_seen = 0
 
     def prepare(self, trajectory: Trajectory) -> Prepared:
         self.num_prepared += 1
+        self.num_seen += bool(trajectory.final.screen.data)
         return super().prepare(trajectory)
+
+    def recall(self, blind: Trajectory) -> Prepared | None:
+        made = super().recall(blind)
+        self.num_prepared += made is not None
+        return made
+
+
+@pytest.mark.parametrize("mode", ["text", "pixels"])
+def test_screens_are_unpacked_only_for_who_has_to_see_them(mode: Mode) -> None:
+    policy = CountingPolicy(mode, seed=7)
+    learner = make_learner(make_algorithm("filtered_bc", {}), policy=policy, batch_trajectories=1)
+    told, untold = real_trajectories()[:2]
+    learner.receive(policy.with_features(told))
+    learner.receive(untold)
+    learner.evaluate([told.id], [1.0])
+    assert (policy.num_prepared, policy.num_seen) == (1, 0)
+    learner.evaluate([untold.id], [1.0])
+    assert (policy.num_prepared, policy.num_seen) == (2, mode == "pixels")
 
 
 def test_after_a_restart_only_what_is_drawn_is_looked_at_again() -> None:

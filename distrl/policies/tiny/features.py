@@ -1,4 +1,4 @@
-"""What the network is told about one moment: a situation in, arrays out; many of them in, one padded batch out.
+"""What the network is told about one moment: a situation in, arrays out.
 
 What decides is the similarity between each word of the instruction and each element, built in: it makes names that were
 never seen before as good as known ones.
@@ -6,13 +6,10 @@ never seen before as good as known ones.
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
-import torch
-from torch import Tensor
 
 from distrl.core.types import Observation, Situation, Step
 from distrl.policies.tiny.actions import WORD_VERBS, Verb, verb_of
@@ -154,83 +151,3 @@ def _past(steps: Sequence[Step], now: Observation, eyes: Eyes) -> tuple[npt.NDAr
         is_stuck[row] = eyes.is_same(step.observation, after)
         after = step.observation
     return past, is_stuck
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Batch:
-    """Moments side by side, padded: N moments, W words, E elements, U different elements."""
-
-    word_meanings: Tensor
-    """[N, W, WORD_DIM]"""
-    word_mask: Tensor
-    marks: Tensor
-    """[N, W, MARK_DIM]"""
-    element_places: Tensor
-    """[N, E]: row of each element among the different ones."""
-    element_mask: Tensor
-    texts: Tensor
-    """[U, WORD_DIM]"""
-    looks: Tensor
-    """[U, look_dim]"""
-    geometry: Tensor
-    match: Tensor
-    similarity: Tensor
-    past: Tensor
-    """[N, HISTORY, PAST_DIM], where elements are places too."""
-    is_stuck: Tensor
-    state: Tensor
-    """[N, STATE_DIM]"""
-
-
-def collate(moments: Sequence[Moment], eyes: Eyes) -> Batch:
-    """Put moments side by side."""
-    n = len(moments)
-    num_words = max((len(m.words) for m in moments), default=0) or 1
-    num_elements = max((len(m.elements) for m in moments), default=0) or 1
-    words = np.zeros((n, num_words), np.int32)
-    elements = np.zeros((n, num_elements), np.int32)
-    word_mask, element_mask = np.zeros(words.shape, bool), np.zeros(elements.shape, bool)
-    marks = np.zeros((*words.shape, MARK_DIM), np.float32)
-    geometry = np.zeros((n, num_elements, 4), np.float32)
-    match = np.zeros((n, num_elements, MATCH_DIM), np.float32)
-    similarity = np.zeros((n, num_words, num_elements), np.float32)
-    for i, m in enumerate(moments):
-        w, e = len(m.words), len(m.elements)
-        words[i, :w], marks[i, :w], elements[i, :e] = m.words, m.marks, m.elements
-        word_mask[i, :w], element_mask[i, :e] = True, True
-        geometry[i, :e], match[i, :e], similarity[i, :w, :e] = m.geometry, m.match, m.similarity
-    past = np.stack([m.past for m in moments])
-    different, places = _different(np.concatenate((elements.ravel(), past[:, :, 1].ravel())))
-    past[:, :, 1] = places[elements.size :].reshape(n, HISTORY)
-    return Batch(
-        word_meanings=_tensor(eyes.meanings()[words]),
-        word_mask=_tensor(word_mask),
-        marks=_tensor(marks),
-        element_places=_tensor(places[: elements.size].reshape(elements.shape)),
-        element_mask=_tensor(element_mask),
-        texts=_tensor(eyes.texts(different)),
-        looks=_tensor(eyes.looks(different)),
-        geometry=_tensor(geometry),
-        match=_tensor(match),
-        similarity=_tensor(similarity),
-        past=_tensor(past).long(),
-        is_stuck=_tensor(np.stack([m.is_stuck for m in moments])),
-        state=_tensor(np.stack([m.state for m in moments])),
-    )
-
-
-def _different(ids: Ids) -> tuple[Ids, npt.NDArray[np.int64]]:
-    """The different ids in the order in which they appear, and where each stands among them.
-
-    Not in the order of their numbers: these depend on what was seen when, and sums on the order of what is summed.
-    """
-    sorted_ids, firsts, places = np.unique(ids, return_index=True, return_inverse=True)
-    order = np.argsort(firsts)
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
-    return sorted_ids[order], rank[places]
-
-
-def _tensor(array: npt.NDArray[np.generic]) -> Tensor:
-    """A copy in memory of torch's own: how numbers are aligned decides in which order they are summed."""
-    return torch.from_numpy(array).clone()

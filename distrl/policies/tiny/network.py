@@ -1,8 +1,9 @@
 """The network: a batch of moments in; the probabilities of actions and three values out.
 
-One sequence [summary, words of the instruction, last actions, elements] passes through two transformer layers whose
-attention between words and elements is biased by their built-in similarity. From the summary come the verb, the twin
-state values V and the trajectory value V_traj; elements and words are pointed at.
+The tokens of a moment [summary, last actions, words of the instruction, elements] pass through two transformer layers
+whose attention between words and elements is biased by their built-in similarity. From the summary come the verb, the
+twin state values V and the trajectory value V_traj; elements and words are pointed at. The tokens of all moments stand
+in one row [T, width] (see batch.py); only attention lays them out moment by moment.
 """
 
 import math
@@ -13,8 +14,9 @@ import torch
 from torch import Tensor, nn
 
 from distrl.policies.tiny.actions import Verb
+from distrl.policies.tiny.batch import Batch, Group
 from distrl.policies.tiny.encoder import WORD_DIM
-from distrl.policies.tiny.features import HISTORY, MARK_DIM, MATCH_DIM, STATE_DIM, Batch
+from distrl.policies.tiny.features import HISTORY, MARK_DIM, MATCH_DIM, STATE_DIM
 from distrl.policies.tiny.words import MAX_WORDS
 
 BLOCKED = -1e9
@@ -45,35 +47,38 @@ class Output:
 class Layer(nn.Module):
     """A transformer layer (normalised before) whose attention has a given bias."""
 
-    def __init__(self, width: int, heads: int) -> None:
+    def __init__(self, width: int) -> None:
         super().__init__()
-        self.heads = heads
         self.norm, self.norm_after = nn.LayerNorm(width), nn.LayerNorm(width)
         self.qkv = nn.Linear(width, 3 * width)
         self.mix = nn.Linear(width, width)
         self.feed = nn.Sequential(nn.Linear(width, 2 * width), nn.ReLU(), nn.Linear(2 * width, width))
 
-    def forward(self, x: Tensor, bias: Tensor) -> Tensor:
-        """`bias` [N, heads, L, L] is added to the scores."""
-        n, length, width = x.shape
-        q, k, v = self.qkv(self.norm(x)).view(n, length, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
-        mixed = nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=bias)
-        x = x + self.mix(mixed.transpose(1, 2).reshape(n, length, width))
+    def forward(self, x: Tensor, batch: Batch, biases: Sequence[Tensor]) -> Tensor:
+        """`x` [T, width]; the bias of each group [N, heads, L, L] is added to its scores."""
+        sizes = [group.is_empty.numel() for group in batch.groups]
+        laid_out = torch.split(_rows(batch.slots, self.qkv(self.norm(x))), sizes)
+        mixed = [self._attend(qkv, bias) for qkv, bias in zip(laid_out, biases, strict=True)]
+        x = x + self.mix(_rows(batch.back, torch.cat(mixed)))
         return x + self.feed(self.norm_after(x))  # type: ignore[no-any-return]
 
+    def _attend(self, qkv: Tensor, bias: Tensor) -> Tensor:
+        """[N L, width]: what the tokens of these moments take from each other."""
+        n, heads, length, _ = bias.shape
+        q, k, v = qkv.view(n, length, 3, heads, -1).permute(2, 0, 3, 1, 4)
+        mixed = nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=bias)
+        return mixed.transpose(1, 2).reshape(n * length, -1)
 
-def attention_bias(batch: Batch, scales: Sequence[float]) -> Tensor:
-    """[N, heads, L, L]: blocked where there is padding, raised between words and elements that are alike."""
-    n, words, elements = batch.similarity.shape
-    length = 1 + words + HISTORY + elements
-    first = length - elements
-    alike = torch.zeros(n, length, length)
-    alike[:, 1 : 1 + words, first:] = batch.similarity
-    alike[:, first:, 1 : 1 + words] = batch.similarity.transpose(1, 2)
-    blocked = torch.zeros(n, length)
-    blocked[:, 1 : 1 + words].masked_fill_(~batch.word_mask, BLOCKED)
-    blocked[:, first:].masked_fill_(~batch.element_mask, BLOCKED)
-    return alike.unsqueeze(1) * torch.tensor(scales).view(1, -1, 1, 1) + blocked[:, None, None, :]
+
+def attention_bias(group: Group, scales: Sequence[float]) -> Tensor:
+    """[N, heads, L, L]: blocked where there is no token, raised between words and elements that are alike."""
+    blocked = torch.zeros_like(group.is_empty, dtype=group.alike.dtype).masked_fill_(group.is_empty, BLOCKED)
+    return group.alike.unsqueeze(1) * torch.tensor(scales).view(1, -1, 1, 1) + blocked[:, None, None, :]
+
+
+def _rows(places: Tensor, table: Tensor) -> Tensor:
+    """The rows at these places. An embedding, not an index: its gradient is summed in one order, on any machine."""
+    return nn.functional.embedding(places, table)
 
 
 class Network(nn.Module):
@@ -94,7 +99,7 @@ class Network(nn.Module):
         self.summary = nn.Linear(2 * width, width)
         self.state = nn.Sequential(nn.Linear(STATE_DIM, width), nn.ReLU(), nn.Linear(width, width))
         self.kinds = nn.Embedding(3, width)
-        self.layers = nn.ModuleList(Layer(width, len(SIMILARITY_SCALES)) for _ in range(layers))
+        self.layers = nn.ModuleList(Layer(width) for _ in range(layers))
         self.norm = nn.LayerNorm(width)
         self.verb = nn.Linear(width, len(Verb))
         self.point = nn.Linear(width, 4 * width)
@@ -110,94 +115,77 @@ class Network(nn.Module):
     def forward(self, batch: Batch) -> Output:
         """Everything there is to know about these moments."""
         kinds = self.kinds.weight
-        seen = batch.similarity
-        in_sight = torch.stack((seen.amax(dim=2), seen.sum(dim=2).clamp(max=4.0) / 4), dim=-1)
-        word_seen = torch.cat((in_sight, batch.marks), dim=-1)
-        places = torch.arange(batch.word_meanings.shape[1])
-        text = self.word_text(_with_neighbours(batch.word_meanings * batch.word_mask.unsqueeze(-1)))
-        words = text + self.word_place(places) + self.word_seen(word_seen) + kinds[0]
+        text = self.word_text(batch.request_words) + self.word_place(batch.request_places)
+        words = _rows(batch.word_rows, text) + self.word_seen(batch.word_seen) + kinds[0]
         different = self.element_text(batch.texts) + self.element_look(batch.looks)
-        rest = self.element_rest(torch.cat((batch.geometry, batch.match), dim=-1))
-        # An embedding, not an index: its gradient is summed in one order, whatever the number of threads.
-        elements = nn.functional.embedding(batch.element_places, different) + rest + kinds[1]
+        elements = _rows(batch.element_rows, different) + self.element_rest(batch.element_seen) + kinds[1]
         past = self._past(batch, different, words) + kinds[2]
-        summary = self._summary(batch, words, elements)
-        x = torch.cat((summary, words, past, elements), dim=1)
-        bias = attention_bias(batch, SIMILARITY_SCALES)
+        means = torch.cat((batch.word_means @ words, batch.element_means @ elements), dim=-1)
+        summary = self.summary(means) + self.state(batch.state)
+        x = torch.cat((summary, past.flatten(0, 1), words, elements))
+        biases = [attention_bias(group, SIMILARITY_SCALES) for group in batch.groups]
         for layer in self.layers:
-            x = layer(x, bias)
+            x = layer(x, batch, biases)
         return self._heads(self.norm(x), batch)
-
-    def _summary(self, batch: Batch, words: Tensor, elements: Tensor) -> Tensor:
-        """The whole instruction and the whole screen, roughly, and what holds for the moment."""
-        means = [
-            (tokens * mask.unsqueeze(-1)).sum(dim=1) / mask.sum(dim=1, keepdim=True).clamp(min=1)
-            for tokens, mask in ((words, batch.word_mask), (elements, batch.element_mask))
-        ]
-        summary: Tensor = self.summary(torch.cat(means, dim=-1)) + self.state(batch.state)
-        return summary.unsqueeze(1)
 
     def _past(self, batch: Batch, different: Tensor, words: Tensor) -> Tensor:
         """The last actions: what was done, to what, with which words, and whether it changed anything."""
         verb, element, first, last = batch.past.unbind(dim=-1)
-        ends = [
-            words.gather(1, (place - 1).clamp(min=0).unsqueeze(-1).expand(-1, -1, words.shape[-1]))
-            * (place > 0).unsqueeze(-1)
-            for place in (first, last)
-        ]
-        touched = nn.functional.embedding(element, different) * (verb <= Verb.HOLD + 1).logical_and(verb > 0).unsqueeze(
-            -1
-        )
-        age = self.past_age(torch.arange(HISTORY))
+        words = torch.cat((words, words.new_zeros(1, words.shape[-1])))
+        is_touch = (verb <= Verb.HOLD + 1).logical_and(verb > 0)
+        touched = _rows(element, different) * is_touch.unsqueeze(-1)
+        typed = self.past_words(_rows(first, words) + _rows(last, words))
         stuck = batch.is_stuck.unsqueeze(-1) * self.past_stuck
-        return self.past_verb(verb) + touched + self.past_words(ends[0] + ends[1]) + age + stuck  # type: ignore[no-any-return]
+        return self.past_verb(verb) + touched + typed + self.past_age.weight + stuck  # type: ignore[no-any-return]
 
     def _heads(self, x: Tensor, batch: Batch) -> Output:
-        num_words, num_elements = batch.word_mask.shape[1], batch.element_mask.shape[1]
-        summary, words, elements = x[:, 0], x[:, 1 : 1 + num_words], x[:, x.shape[1] - num_elements :]
-        scale = 1.0 / math.sqrt(x.shape[-1])
-        tap_query, hold_query, first_query, last_query = self.point(summary).chunk(4, dim=-1)
-        tap_keys, hold_keys = self.element_keys(elements).chunk(2, dim=-1)
+        n, p = batch.state.shape[0], batch.word_owners.shape[0]
+        summary, words, elements = x[:n], x[n * (1 + HISTORY) :][:p], x[n * (1 + HISTORY) + p :]
+        point = self.point(summary)
+        tap_hold, first, last = point.split((2 * x.shape[-1], x.shape[-1], x.shape[-1]), dim=-1)
         first_keys, last_keys = self.word_keys(words).chunk(2, dim=-1)
+        touch = _pointed(tap_hold, self.element_keys(elements), batch.element_owners, batch.element_slots, pointers=2)
         verb = self.verb(summary)
         nothing = torch.zeros_like(verb)
-        nothing[:, : Verb.HOLD + 1].masked_fill_(~batch.element_mask.any(dim=1, keepdim=True), BLOCKED)
-        nothing[:, Verb.TYPE].masked_fill_(~batch.word_mask.any(dim=1), BLOCKED)
-        no_element = torch.zeros_like(batch.element_mask, dtype=x.dtype).masked_fill_(~batch.element_mask, BLOCKED)
-        no_word = torch.zeros_like(batch.word_mask, dtype=x.dtype).masked_fill_(~batch.word_mask, BLOCKED)
-        before = torch.full((num_words, num_words), BLOCKED).tril(-1)
-        from_first = (self.last_query(words) + last_query.unsqueeze(1)) @ last_keys.transpose(1, 2) * scale
-        from_first = from_first + self._span(batch)
+        no_element, no_word = batch.element_slots == elements.shape[0], batch.word_slots == p
+        nothing[:, : Verb.HOLD + 1].masked_fill_(no_element[:, :1], BLOCKED)
+        nothing[:, Verb.TYPE].masked_fill_(no_word[:, 0], BLOCKED)
+        from_first = self.last_query(words) + _rows(batch.word_owners, last)
+        spans = _laid_out(from_first, batch.word_slots) @ _laid_out(last_keys, batch.word_slots).transpose(1, 2)
+        before = torch.full((no_word.shape[1],) * 2, BLOCKED).tril(-1)
+        no_end = torch.zeros_like(no_word, dtype=x.dtype).masked_fill_(no_word, BLOCKED).unsqueeze(1)
+        scale = 1.0 / math.sqrt(x.shape[-1])
         return Output(
             verb=(verb + nothing).log_softmax(dim=-1),
-            tap=(_point(tap_query, tap_keys, scale) + no_element).log_softmax(dim=-1),
-            hold=(_point(hold_query, hold_keys, scale) + no_element).log_softmax(dim=-1),
-            first=(_point(first_query, first_keys, scale) + no_word).log_softmax(dim=-1),
-            last=(from_first + no_word.unsqueeze(1) + before).log_softmax(dim=-1),
+            tap=touch[:, :, 0],
+            hold=touch[:, :, 1],
+            first=_pointed(first, first_keys, batch.word_owners, batch.word_slots, pointers=1)[:, :, 0],
+            last=(spans * scale + self._span(batch) + no_end + before).log_softmax(dim=-1),
             value_logits=torch.stack([head(summary).squeeze(-1) for head in self.values]),
             trajectory_value_logit=self.trajectory_value(summary).squeeze(-1),
         )
 
     def _span(self, batch: Batch) -> Tensor:
         """[N, W, W]: for each first and last word, what speaks for typing that many, across the ends of clauses."""
-        clauses = batch.marks[:, :, -1].cumsum(dim=1) - batch.marks[:, :, -1]
-        places = torch.arange(batch.marks.shape[1])
+        places = torch.arange(batch.clauses.shape[1])
         lengths: Tensor = self.span_length((places[None] - places[:, None]).clamp(min=0)).squeeze(-1)
-        return lengths + self.span_break * (clauses.unsqueeze(1) - clauses.unsqueeze(2))
+        return lengths + self.span_break * (batch.clauses.unsqueeze(1) - batch.clauses.unsqueeze(2))
 
 
-def _with_neighbours(words: Tensor) -> Tensor:
-    """[N, W, 3 D]: each word with the one before and the one after it: what to type stands between known words."""
-    padded = nn.functional.pad(words, (0, 0, 1, 1))
-    return torch.cat((padded[:, :-2], words, padded[:, 2:]), dim=-1)
+def _laid_out(row: Tensor, slots: Tensor, *, blank: float = 0.0) -> Tensor:
+    """[N, most, ...]: a row of all tokens moment by moment, with a blank where there is none."""
+    return _rows(slots, torch.cat((row, row.new_full((1, row.shape[-1]), blank))))
+
+
+def _pointed(queries: Tensor, keys: Tensor, owners: Tensor, slots: Tensor, *, pointers: int) -> Tensor:
+    """[N, most, pointers]: log-probabilities of being pointed at, for each of some pointers side by side."""
+    width = keys.shape[-1] // pointers
+    fits = (_rows(owners, queries) * keys).view(-1, pointers, width).sum(dim=-1) / math.sqrt(width)
+    return _laid_out(fits, slots, blank=BLOCKED).log_softmax(dim=1)
 
 
 def _head(width: int) -> nn.Module:
     return nn.Sequential(nn.Linear(width, width), nn.ReLU(), nn.Linear(width, 1))
-
-
-def _point(query: Tensor, keys: Tensor, scale: float) -> Tensor:
-    return (keys @ query.unsqueeze(-1)).squeeze(-1) * scale
 
 
 def log_probs_of(output: Output, choices: Tensor) -> tuple[Tensor, Tensor, Tensor]:

@@ -4,7 +4,9 @@ Both ways go through the same features and the same network, so that what the le
 """
 
 import math
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from operator import is_
 from random import Random
 from typing import Literal
 
@@ -18,9 +20,10 @@ from torch.func import functional_call
 from distrl.core.errors import UserError
 from distrl.core.types import Decision, Situation, Trajectory
 from distrl.policies.tiny.actions import ELEMENT_VERBS, WORD_VERBS, action_of, tokens_of, verb_of
+from distrl.policies.tiny.batch import collate
 from distrl.policies.tiny.encoder import WordEncoder
 from distrl.policies.tiny.eyes import Eyes, PixelEyes, TextEyes
-from distrl.policies.tiny.features import Moment, collate, moments_of
+from distrl.policies.tiny.features import Moment, moments_of
 from distrl.policies.tiny.network import Network, Output, entropy_of, log_probs_of
 from distrl.policies.tiny.sending import pack, unpack
 from distrl.policies.tiny.widgets import WidgetEye
@@ -31,7 +34,9 @@ Mode = Literal["pixels", "text"]
 Choices = npt.NDArray[np.int64]
 EYES = ("encoder.", "widgets.")
 """How the names of frozen weights begin."""
-_ROWS_ACTING, _ROWS_LEARNING = 16, 32
+_KEPT_MOMENTS = 4096
+_ROWS = 128
+"""Moments that are evaluated together: more do not fit into a processor's cache, fewer do not make up for each call."""
 
 
 class TinyModule(nn.Module):
@@ -61,6 +66,8 @@ class TinyPolicy:
         self.mode = mode
         self.version = 0
         self.eyes = _make_eyes(self.module)
+        self._acted: OrderedDict[int, tuple[Situation, Moment]] = OrderedDict()
+        """What was decided upon a moment ago, by the number of its observation, which is held and so keeps it."""
 
     def parameters(self) -> list[nn.Parameter]:
         """What is trained."""
@@ -88,6 +95,7 @@ class TinyPolicy:
         self.module.load_state_dict(own | dict(tensors))
         if any(name.startswith(EYES) for name in tensors):
             self.eyes = _make_eyes(self.module)
+            self._acted.clear()
 
     def snapshot(self) -> Snapshot:
         """A copy of the weights of now."""
@@ -109,10 +117,13 @@ class TinyPolicy:
         The weights are those of a snapshot, or the policy's own.
         """
         moments = moments_of(situations, self.eyes)
+        self._acted |= {id(s.observation): (s, moment) for s, moment in zip(situations, moments, strict=True)}
+        while len(self._acted) > _KEPT_MOMENTS:
+            self._acted.popitem(last=False)
         choices = np.zeros((len(moments), 3), np.int64)
         token_log_probs = np.zeros((len(moments), 3), np.float32)
         network, version = self.module.network, self.version if snapshot is None else snapshot.version
-        for rows in _by_size(moments, _ROWS_ACTING):
+        for rows in _by_size(moments):
             with torch.inference_mode():
                 batch = collate([moments[i] for i in rows], self.eyes)
                 output = network(batch) if snapshot is None else functional_call(network, snapshot.parameters, (batch,))
@@ -141,24 +152,43 @@ class TinyPolicy:
         """The same with what was seen in its screens, if reading them takes long."""
         if self.mode == "text":
             return trajectory
-        moments = moments_of(_situations(trajectory), self.eyes)
-        return msgspec.structs.replace(trajectory, features=pack(moments, self.eyes))
+        return msgspec.structs.replace(trajectory, features=pack(self._moments(trajectory), self.eyes))
 
     def prepare(self, trajectory: Trajectory) -> Prepared:
         """A trajectory in numbers, once, however often it is learned from; what came with it is not read again."""
-        steps = trajectory.steps
-        choices = np.zeros((len(steps), 3), np.int64)
-        for t, step in enumerate(steps):
-            verb, arguments = verb_of(step.decision)
-            choices[t, : 1 + len(arguments)] = (verb, *arguments)
+        told = self._told(trajectory)
+        return Prepared(moments=self._moments(trajectory) if told is None else told, choices=_choices(trajectory))
+
+    def recall(self, blind: Trajectory) -> Prepared | None:
+        """The same of a trajectory without its screens; None if they have to be looked at."""
+        told = self._moments(blind) if self.mode == "text" else self._told(blind)
+        return None if told is None else Prepared(moments=told, choices=_choices(blind))
+
+    def _told(self, trajectory: Trajectory) -> tuple[Moment, ...] | None:
         words = self.eyes.read(trajectory.task.instruction)
-        told = unpack(trajectory.features, words=words, count=len(steps) + 1, eyes=self.eyes)
-        moments = tuple(moments_of(_situations(trajectory), self.eyes)) if told is None else told
-        return Prepared(moments=moments, choices=choices)
+        return unpack(trajectory.features, words=words, count=len(trajectory.steps) + 1, eyes=self.eyes)
+
+    def _moments(self, trajectory: Trajectory) -> tuple[Moment, ...]:
+        """T + 1 of them. Nobody asks what it looks like after an end, which is worth nothing: the last one again."""
+        steps, has_ended = trajectory.steps, trajectory.outcome.is_terminal
+        seen = (*(step.observation for step in steps), *(() if has_ended else (trajectory.final,)))
+        situations = [Situation(task=trajectory.task, steps=steps[:t], observation=now) for t, now in enumerate(seen)]
+        known = [self._decided_upon(situation) for situation in situations]
+        new = iter(moments_of([s for s, moment in zip(situations, known, strict=True) if moment is None], self.eyes))
+        moments = [next(new) if moment is None else moment for moment in known]
+        return (*moments, moments[-1]) if has_ended else tuple(moments)
+
+    def _decided_upon(self, situation: Situation) -> Moment | None:
+        """The moment of a situation in which this policy has acted, in this very episode."""
+        if id(situation.observation) not in self._acted:
+            return None
+        acted, moment = self._acted[id(situation.observation)]
+        is_it = acted.task == situation.task and len(acted.steps) == len(situation.steps)
+        return moment if is_it and all(map(is_, acted.steps, situation.steps)) else None
 
     def judge(self, moments: Sequence[Moment], choices: Choices) -> Judgement:
         """What the network says now about these moments and the choices made in them, with gradients."""
-        groups = _by_size(moments, _ROWS_LEARNING)
+        groups = _by_size(moments)
         parts = [self._judge([moments[i] for i in rows], choices[rows]) for rows in groups]
         back = torch.from_numpy(np.argsort(np.concatenate(groups)))
         return Judgement(
@@ -179,17 +209,19 @@ class TinyPolicy:
         )
 
 
-def _situations(trajectory: Trajectory) -> list[Situation]:
-    """The T + 1 situations of an episode."""
-    steps = trajectory.steps
-    seen = (*(step.observation for step in steps), trajectory.final)
-    return [Situation(task=trajectory.task, steps=steps[:t], observation=now) for t, now in enumerate(seen)]
+def _choices(trajectory: Trajectory) -> Choices:
+    """(verb, first argument, second argument) of each step."""
+    choices = np.zeros((len(trajectory.steps), 3), np.int64)
+    for t, step in enumerate(trajectory.steps):
+        verb, arguments = verb_of(step.decision)
+        choices[t, : 1 + len(arguments)] = (verb, *arguments)
+    return choices
 
 
-def _by_size(moments: Sequence[Moment], rows: int) -> list[npt.NDArray[np.int64]]:
-    """Rows to evaluate together: screens alike in size, or each would cost as much as the most crowded one."""
-    order = np.argsort([len(m.elements) for m in moments], kind="stable")
-    return np.array_split(order, math.ceil(len(order) / rows)) if moments else []
+def _by_size(moments: Sequence[Moment]) -> list[npt.NDArray[np.int64]]:
+    """Moments to evaluate together: alike in size, or the attention of each would cost as much as the longest's."""
+    order = np.argsort([len(m.words) + len(m.elements) for m in moments], kind="stable")
+    return np.array_split(order, math.ceil(len(order) / _ROWS)) if moments else []
 
 
 def _make_eyes(module: TinyModule) -> Eyes:

@@ -1,13 +1,12 @@
-"""What the network is told: matches between words and elements, the last actions, and padding that means nothing."""
+"""What the network is told about a moment: matches between words and elements, and the last actions."""
 
 import numpy as np
 import pytest
-import torch
 
 from distrl.core.types import Decision, Observation, Situation, Step, Wait
 from distrl.policies.tiny.actions import Verb, tokens_of
 from distrl.policies.tiny.eyes import TextEyes
-from distrl.policies.tiny.features import HISTORY, MARK_DIM, MATCH_DIM, STATE_DIM, Moment, collate, moments_of
+from distrl.policies.tiny.features import HISTORY, MARK_DIM, MATCH_DIM, STATE_DIM, Moment, moments_of
 
 from .screens import element, observation, page, situation, step, task
 
@@ -172,39 +171,6 @@ def test_a_decision_of_somebody_else_counts_as_waiting() -> None:
     screen = page("Clock")
     told = after(Decision(action=Wait()), seen=screen, now=screen)
     assert told.past[0].tolist() == [Verb.WAIT + 1, 0, 0, 0]
-
-
-def test_moments_side_by_side_are_padded_with_nothing() -> None:
-    eyes = TextEyes()
-    small = situation("Call Elena", element("Elena"))
-    large = situation("Set an alarm for nine", *(element(f"e{n}") for n in range(5)))
-    batch = collate(moments_of([small, large], eyes), eyes)
-    assert batch.word_mask.sum(dim=1).tolist() == [2, 5]
-    assert batch.element_mask.sum(dim=1).tolist() == [1, 5]
-    assert batch.similarity.shape == (2, 5, 5)
-    for padded in (batch.similarity[0, 2:], batch.similarity[0, :, 1:], batch.geometry[0, 1:], batch.match[0, 1:]):
-        assert not padded.any()
-    assert not batch.word_meanings[0, 2:].any()
-    assert not batch.texts[batch.element_places[0, 1:]].any(), "padding stands for the blank element"
-
-
-def test_elements_that_occur_twice_are_told_once() -> None:
-    eyes = TextEyes()
-    same = [situation("x", element("Elena"), element("Marcus")) for _ in range(6)]
-    batch = collate(moments_of(same, eyes), eyes)
-    assert len(batch.texts) == len(batch.looks) == 2 + 1, "and the blank one of the past"
-    told = batch.texts[batch.element_places]
-    assert torch.equal(told[0], torch.from_numpy(eyes.texts(eyes.see([same[0].observation])[0].elements)))
-    assert (told == told[0]).all()
-
-
-def test_a_name_means_nothing_and_still_matches() -> None:
-    eyes = TextEyes()
-    (told,) = moments_of([situation("Call Zyzzyva Elena", element("Zyzzyva"), element("Call"))], eyes)
-    batch = collate([told], eyes)
-    assert batch.word_meanings[0].any(dim=-1).tolist() == [True, False, False]
-    assert batch.texts[batch.element_places[0]].any(dim=-1).tolist() == [False, True]
-    assert told.similarity[1].tolist() == pytest.approx([1.0, 0.0])
 
 
 def steps_of(count: int, seen: Observation) -> tuple[Step, ...]:

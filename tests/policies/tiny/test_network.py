@@ -8,11 +8,11 @@ import torch
 
 from distrl.core.types import Situation
 from distrl.policies.tiny.actions import ELEMENT_VERBS, PLAIN, Verb
-from distrl.policies.tiny.features import Batch, collate, moments_of
+from distrl.policies.tiny.batch import Batch, collate
+from distrl.policies.tiny.features import moments_of
 from distrl.policies.tiny.network import (
     SIMILARITY_SCALES,
     Output,
-    _with_neighbours,
     attention_bias,
     entropy_of,
     log_probs_of,
@@ -118,8 +118,8 @@ def test_padding_has_no_probability() -> None:
 def test_attention_is_raised_between_a_word_and_what_it_matches_in_all_heads_but_the_first() -> None:
     policy = make_policy("text")
     batch = batch_of(policy, [situation("Call Elena", element("Elena"), element("Marcus"))])
-    bias = attention_bias(batch, SIMILARITY_SCALES)
-    elena_word, elena, marcus = 2, bias.shape[-1] - 2, bias.shape[-1] - 1
+    bias = attention_bias(batch.groups[0], SIMILARITY_SCALES)
+    elena_word, elena, marcus = bias.shape[-1] - 3, bias.shape[-1] - 2, bias.shape[-1] - 1
     assert bias[0, :, elena_word, elena].tolist() == list(SIMILARITY_SCALES)
     assert bias[0, :, elena, elena_word].tolist() == list(SIMILARITY_SCALES)
     assert not bias[0, :, elena_word, marcus].any()
@@ -128,10 +128,33 @@ def test_attention_is_raised_between_a_word_and_what_it_matches_in_all_heads_but
 def test_nobody_attends_to_padding() -> None:
     policy = make_policy("text")
     batch = batch_of(policy, [situation("a", element("x")), situation("a b", element("x"), element("y"))])
-    bias = attention_bias(batch, SIMILARITY_SCALES)
-    blocked = (bias[0, 0] < -1e8).all(dim=0)
-    # summary, 2 words, 4 past actions, 2 elements
-    assert blocked.tolist() == [False, False, True, *[False] * 4, False, True]
+    bias = attention_bias(batch.groups[0], SIMILARITY_SCALES)
+    blocked = (bias[:, 0] < -1e8).all(dim=1)
+    # summary, 4 past actions, a word and an element; two of each
+    assert blocked.tolist() == [[False] * 7 + [True] * 2, [False] * 9]
+
+
+@pytest.mark.parametrize("rows", [1, 2, 5, 100])
+def test_it_does_not_matter_in_which_groups_moments_look_at_themselves(rows: int) -> None:
+    policy = sharp("text")
+    moments = moments_of([*real_situations(8), NO_ELEMENTS, NO_WORDS, EMPTY], policy.eyes)
+    with torch.inference_mode():
+        wanted = policy.module.network(collate(moments, policy.eyes))
+        made = policy.module.network(collate(moments, policy.eyes, rows=rows))
+    for name in ("verb", "tap", "hold", "first", "last"):
+        assert getattr(made, name).exp() == pytest.approx(getattr(wanted, name).exp(), abs=1e-5), name
+    assert made.value_logits == pytest.approx(wanted.value_logits, abs=1e-4)
+
+
+def test_it_does_not_matter_who_stands_beside() -> None:
+    policy = sharp("text")
+    situations = [NO_WORDS, *real_situations(5), EMPTY, NO_ELEMENTS]
+    together = output_of(policy, situations)
+    for i, s in enumerate(situations):
+        alone = output_of(policy, [s])
+        assert together.verb[i] == pytest.approx(alone.verb[0], abs=1e-4)
+        assert together.tap[i, : alone.tap.shape[1]].exp() == pytest.approx(alone.tap[0].exp(), abs=1e-5)
+        assert together.value_logits[:, i] == pytest.approx(alone.value_logits[:, 0], abs=1e-4)
 
 
 def test_the_order_of_the_elements_does_not_matter() -> None:
@@ -169,11 +192,6 @@ def test_gradients_reach_everything_that_is_trained_and_nothing_of_the_eye(mode:
     assert trained == {id(p) for p in policy.module.network.parameters()}
 
 
-def test_each_word_is_seen_with_the_one_before_and_the_one_after() -> None:
-    words = torch.arange(1.0, 7.0).view(1, 3, 2)
-    assert _with_neighbours(words).tolist() == [[[0, 0, 1, 2, 3, 4], [1, 2, 3, 4, 5, 6], [3, 4, 5, 6, 0, 0]]]
-
-
 def test_what_is_typed_depends_on_its_length_and_on_the_ends_of_clauses() -> None:
     policy = sharp("text")
     network = policy.module.network
@@ -191,6 +209,6 @@ def test_what_was_typed_before_changes_what_is_typed_next() -> None:
     batch = collate(moments_of([situation("Call Elena Quist now", element("Elena"))], policy.eyes), policy.eyes)
     with torch.no_grad():
         before = policy.module.network(batch).first
-        batch.marks[0, 1, 0] = 1.0
+        batch.word_seen[1, 2] = 1.0
         after = policy.module.network(batch).first
     assert not torch.equal(before, after)

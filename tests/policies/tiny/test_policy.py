@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from distrl.core.errors import UserError
-from distrl.core.types import Decision, Step, TypeText, Wait
+from distrl.core.types import Decision, Outcome, Screen, Situation, Step, TypeText, Wait
 from distrl.policies.tiny.actions import Verb, tokens_of, verb_of
 from distrl.policies.tiny.policy import EYES, Mode, TinyPolicy
 from distrl.replay.prioritised import PrioritisedReplay
@@ -295,10 +295,53 @@ def split(choice: tuple[int, int, int]) -> tuple[int, tuple[int, int]]:
 
 
 def test_the_state_after_the_last_step_knows_what_was_done() -> None:
-    policy, shown = make_policy("text"), demonstrations()[0]
+    policy = make_policy("text")
+    shown = msgspec.structs.replace(demonstrations()[0], outcome=Outcome.TRUNCATED_STEPS)
     last = policy.prepare(shown).moments[-1]
     went_on = Step(observation=shown.final, decision=Decision(action=Wait()), rewards={})
     same = policy.prepare(msgspec.structs.replace(shown, steps=(*shown.steps, went_on))).moments[-2]
     assert last.state[0] == same.state[0] == np.float32(len(shown.steps) / 20)
     assert (last.past == same.past).all()
     assert (last.elements == same.elements).all()
+
+
+@pytest.mark.parametrize("mode", ["text", "pixels"])
+def test_nobody_looks_at_what_comes_after_an_end(mode: Mode) -> None:
+    policy, shown = make_policy(mode), demonstrations()[0]
+    unreadable = msgspec.structs.replace(shown.final, screen=Screen(data=b"", width=0, height=0), elements=())
+    ended = msgspec.structs.replace(shown, outcome=Outcome.SUCCEEDED, final=unreadable)
+    moments = policy.prepare(ended).moments
+    assert len(moments) == len(shown.steps) + 1
+    assert moments[-1] is moments[-2]
+    went_on = policy.prepare(msgspec.structs.replace(shown, outcome=Outcome.TRUNCATED_STEPS)).moments
+    assert went_on[-1].state[0] > went_on[-2].state[0]
+
+
+def test_what_was_decided_upon_is_not_looked_at_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    policy, shown = make_policy("pixels"), msgspec.structs.replace(demonstrations()[0], outcome=Outcome.TRUNCATED_STEPS)
+    seen = [
+        Situation(task=shown.task, steps=shown.steps[:t], observation=s.observation) for t, s in enumerate(shown.steps)
+    ]
+    wanted = policy.prepare(shown).moments
+    policy.decide(seen, None)
+    looked_at: list[int] = []
+    see = policy.eyes.see
+    monkeypatch.setattr(
+        policy.eyes, "see", lambda observations: looked_at.append(len(observations)) or see(observations)
+    )
+    made = policy.prepare(shown).moments
+    assert max(looked_at) == 1, "the last screen, and those of steps that its past tells of"
+    for one, other in zip(made, wanted, strict=True):
+        assert all(np.array_equal(getattr(one, name), getattr(other, name)) for name in one.__struct_fields__)
+
+
+def test_the_same_screen_in_another_episode_is_another_moment() -> None:
+    policy = make_policy("text")
+    shown = demonstrations()[0]
+    seen = shown.steps[1].observation
+    policy.decide([Situation(task=shown.task, steps=shown.steps[:1], observation=seen)], None)
+    other = Step(observation=shown.steps[0].observation, decision=Decision(action=Wait()), rewards={})
+    strange = msgspec.structs.replace(shown, steps=(other, *shown.steps[1:]))
+    assert policy.prepare(strange).moments[1].past[0].tolist() == [Verb.WAIT + 1, 0, 0, 0]
+    asked = msgspec.structs.replace(shown, task=msgspec.structs.replace(shown.task, instruction="Wait"))
+    assert len(policy.prepare(asked).moments[1].words) == 1

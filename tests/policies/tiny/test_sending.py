@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from distrl.core.clock import run_virtual
 from distrl.core.config import config_of
 from distrl.core.types import Trajectory
+from distrl.policies.tiny.batch import collate
 from distrl.policies.tiny.familiar_words import vocabulary
-from distrl.policies.tiny.features import Moment, collate
+from distrl.policies.tiny.features import Moment
 from distrl.policies.tiny.policy import Mode, TinyPolicy
 from distrl.policies.tiny.sending import pack, unpack
 from distrl.replay.packing import without_screens
@@ -41,9 +42,11 @@ def unseeing(mode: Mode = "pixels") -> TinyPolicy:
 def told_to(policy: TinyPolicy, moments: tuple[Moment, ...]) -> dict[str, Any]:
     batch = collate(moments, policy.eyes)
     return {
-        "texts": batch.texts[batch.element_places],
-        "looks": batch.looks[batch.element_places],
-        **{n: getattr(batch, n) for n in ("word_meanings", "marks", "geometry", "match", "similarity", "state")},
+        "texts": batch.texts[batch.element_rows],
+        "looks": batch.looks[batch.element_rows],
+        "words": batch.request_words[batch.word_rows],
+        **{n: getattr(batch, n) for n in ("word_seen", "element_seen", "state")},
+        **{f"alike {n}": group.alike for n, group in enumerate(batch.groups)},
         "stuck": batch.is_stuck,
         "touched": batch.looks[batch.past[:, :, 1]],
         "past": batch.past[:, :, [0, 2, 3]],
