@@ -19,7 +19,10 @@ from distrl.policies.tiny.words import SURFACE_DIM, surface_of, words_of
 HISTORY = 4
 LONG = 20
 """Steps of a long episode: progress is counted in these, whatever a task's own limit."""
-MATCH_DIM = 9
+MATCH_DIM = 13
+NEAR_DIM = 4
+REACH = 0.2
+"""How far down a screen a name may stand above what belongs to it, as a share of the height."""
 MARK_DIM = 3 + SURFACE_DIM
 STATE_DIM = 7
 _OTHER_SWIPES = (Verb.SWIPE_DOWN, Verb.SWIPE_LEFT, Verb.SWIPE_RIGHT)
@@ -59,6 +62,7 @@ def _moment(situation: Situation, sight: Sight, eyes: Eyes) -> Moment:
     match[:, -3] = (similarity * is_strange[:, None]).max(axis=0, initial=0.0)
     match[:, -2] = (similarity * is_open[:, None]).max(axis=0, initial=0.0)
     match[:, -1] = [touches.get(element, 0) / 4 for element in sight.elements.tolist()]
+    match[:, -3 - NEAR_DIM : -3] = _near(match[:, -3:-1], sight.geometry)
     past, is_stuck = _past(situation.steps[-HISTORY:], situation.observation, eyes)
     return Moment(
         words=words,
@@ -87,7 +91,7 @@ def _state(steps: Sequence[Step], seen: Floats, is_open: Floats, is_strange: Flo
 def _compare(words: Ids, sight: Sight, eyes: Eyes) -> tuple[Floats, Floats]:
     """How well each word matches each element [W, E], and what follows for each element [E, MATCH_DIM].
 
-    The last three columns are left for what depends on what was done.
+    The last columns are left for what depends on what was done.
     """
     count = len(sight.elements)
     if count == 0 or len(words) == 0:
@@ -100,8 +104,23 @@ def _compare(words: Ids, sight: Sight, eyes: Eyes) -> tuple[Floats, Floats]:
     pairs = np.minimum(similarity[:-1], following).max(axis=0, initial=0.0)
     triples = np.minimum(np.minimum(similarity[:-2], similarity[1:-1]), similarity[2:]).max(axis=0, initial=0.0)
     total, nothing = similarity.sum(axis=0) / 4, np.zeros(count)
-    match = (covered, similarity.max(axis=0), pairs, triples, total, lengths / 8, *[nothing] * 3)
+    match = (covered, similarity.max(axis=0), pairs, triples, total, lengths / 8, *[nothing] * (NEAR_DIM + 3))
     return similarity, np.stack(match, axis=1).astype(np.float32)
+
+
+def _near(matches: Floats, geometry: Floats) -> Floats:
+    """[E, NEAR_DIM]: how well what stands beside each element matches, then what stands above it, the nearer the more.
+
+    A bin or a bell shows no name: it belongs to the name in its row, or to the one at the head of its card.
+    """
+    middle, height = geometry[:, 1], geometry[:, 3]
+    below = middle[:, None] - middle
+    is_other = ~np.eye(len(middle), dtype=bool)
+    is_beside = (np.abs(below) < np.maximum(height[:, None], height) / 2) & is_other
+    closeness = np.clip(1.0 - below / REACH, 0.0, 1.0) * (is_other & (below > -1e-3))
+    weights = np.stack((is_beside.astype(np.float32), closeness.astype(np.float32)))
+    near = (weights[:, :, :, None] * matches).max(axis=2, initial=0.0)
+    return near.transpose(1, 0, 2).reshape(len(middle), NEAR_DIM)
 
 
 def _likeness(words: Ids, segments: Ids, eyes: Eyes) -> Floats:
