@@ -113,6 +113,13 @@ class CollectConfig(Section):
     has_curriculum: bool = Field(
         default=True, description="draw templates that fail more often, and learn more from surprises"
     )
+    departures: float = Field(
+        default=0.1,
+        ge=0,
+        le=1,
+        description="how often the tiny policy tries something else than the likeliest, where everything fails; less "
+        "where less does",
+    )
 
 
 class TrainConfig(Section):

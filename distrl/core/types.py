@@ -257,6 +257,8 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
     task: Task
     steps: tuple[Step, ...]
     observation: Observation
+    departures: float = 0.0
+    """How often something else than the likeliest is wanted here, to find out what it leads to; for who can do so."""
 
 
 class Outcome(enum.StrEnum):

@@ -3,7 +3,9 @@
 Tasks come from a list, or as new ones of the same templates: what is asked for a second time can be learned by heart.
 
 By default a template that is solved most of the time is drawn less often, so that time goes where something is left to
-learn; and what came unexpectedly counts more in replay. Both can be switched off; all algorithms have them alike.
+learn; and what came unexpectedly counts more in replay. Both can be switched off; all algorithms have them alike. An
+attempt at what mostly fails may depart from what seems best, the more the more it fails: who is sure of something wrong
+finds nothing else.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,6 +31,8 @@ class Assignment(msgspec.Struct, frozen=True, kw_only=True):
     purpose: str = ""
     version: int | None = None
     is_greedy: bool | None = None
+    departures: float = 0.0
+    """How often to do something else than what seems best."""
 
 
 class TaskSource(Protocol):
@@ -70,6 +74,7 @@ class Curriculum:
         is_adaptive: bool = True,
         group_size: int = 1,
         group_prefix: str = "",
+        departures: float = 0.0,
         decay: float = 0.97,
     ) -> None:
         self._tasks = tuple(tasks)
@@ -78,6 +83,7 @@ class Curriculum:
         self._is_adaptive = is_adaptive
         self._group_size = group_size
         self._group_prefix = group_prefix
+        self._departures = departures
         self._decay = decay
         self._success: dict[str, float] = {}
         self._group: list[Assignment] = []
@@ -88,9 +94,9 @@ class Curriculum:
         if not self._group:
             task = self._draw()
             self._num_groups += 1
-            self._group = [
-                Assignment(task=task, group=f"{self._group_prefix}{self._num_groups}" if self._group_size > 1 else "")
-            ] * self._group_size
+            group = f"{self._group_prefix}{self._num_groups}" if self._group_size > 1 else ""
+            departures = self._departures * (1.0 - self.success_of(task.template))
+            self._group = [Assignment(task=task, group=group, departures=departures)] * self._group_size
         return self._group.pop()
 
     def _draw(self) -> Task:

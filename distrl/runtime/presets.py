@@ -54,6 +54,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
                 "imitation_weight": 0.0,
             },
             "replay": {"capacity_steps": 10_000},
+            "collect": {"departures": 0.0},
         },
     }
 )

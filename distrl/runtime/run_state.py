@@ -69,6 +69,7 @@ def make_curriculum(config: Config, rng: Random, *, group_prefix: str = "") -> C
         is_adaptive=config.collect.has_curriculum,
         group_size=make_algorithm(config.algorithm.name, config.algorithm.options).sampling.group_size,
         group_prefix=group_prefix,
+        departures=config.collect.departures,
     )
 
 

@@ -288,7 +288,7 @@ class Worker:
         observation = await self._timed("device", self._reset(environment, task))
         steps: tuple[Step, ...] = ()
         while True:
-            situation = Situation(task=task, steps=steps, observation=observation)
+            situation = Situation(task=task, steps=steps, observation=observation, departures=assignment.departures)
             decision = await self._timed(
                 "inference", self.batcher.decide(situation, None if is_greedy else rng, weights)
             )

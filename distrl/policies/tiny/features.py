@@ -119,7 +119,7 @@ def _near(matches: Floats, geometry: Floats) -> Floats:
     is_beside = (np.abs(below) < np.maximum(height[:, None], height) / 2) & is_other
     closeness = np.clip(1.0 - below / REACH, 0.0, 1.0) * (is_other & (below > -1e-3))
     weights = np.stack((is_beside.astype(np.float32), closeness.astype(np.float32)))
-    near = (weights[:, :, :, None] * matches).max(axis=2, initial=0.0)
+    near: Floats = (weights[:, :, :, None] * matches).max(axis=2, initial=0.0)
     return near.transpose(1, 0, 2).reshape(len(middle), NEAR_DIM)
 
 

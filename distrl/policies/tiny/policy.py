@@ -19,19 +19,19 @@ from torch.func import functional_call
 
 from distrl.core.errors import UserError
 from distrl.core.types import Decision, Situation, Trajectory
-from distrl.policies.tiny.actions import ELEMENT_VERBS, WORD_VERBS, action_of, tokens_of, verb_of
+from distrl.policies.tiny.actions import action_of, tokens_of, verb_of
 from distrl.policies.tiny.batch import collate
+from distrl.policies.tiny.choosing import Choices, choose
 from distrl.policies.tiny.encoder import WordEncoder
 from distrl.policies.tiny.eyes import Eyes, PixelEyes, TextEyes
 from distrl.policies.tiny.features import Moment, moments_of
-from distrl.policies.tiny.network import Network, Output, entropy_of, log_probs_of
+from distrl.policies.tiny.network import Network, entropy_of, log_probs_of
 from distrl.policies.tiny.sending import pack, unpack
 from distrl.policies.tiny.widgets import WidgetEye
 from distrl.policies.tiny.words import words_of
 from distrl.policies.trainable import Judgement, Snapshot
 
 Mode = Literal["pixels", "text"]
-Choices = npt.NDArray[np.int64]
 EYES = ("encoder.", "widgets.")
 """How the names of frozen weights begin."""
 _KEPT_MOMENTS = 4096
@@ -127,9 +127,10 @@ class TinyPolicy:
             with torch.inference_mode():
                 batch = collate([moments[i] for i in rows], self.eyes)
                 output = network(batch) if snapshot is None else functional_call(network, snapshot.parameters, (batch,))
-                chosen = _choose(output, None if rngs is None else [rngs[i] for i in rows])
-                logs = torch.stack(log_probs_of(output, torch.from_numpy(chosen)), dim=-1)
-            choices[rows], token_log_probs[rows] = chosen, logs.numpy()
+                departures = [situations[i].departures for i in rows]
+                choices[rows], token_log_probs[rows] = choose(
+                    output, None if rngs is None else [rngs[i] for i in rows], departures
+                )
         return [
             self._decision(situation, choice, logs, version)
             for situation, choice, logs in zip(situations, choices, token_log_probs, strict=True)
@@ -229,34 +230,3 @@ def _make_eyes(module: TinyModule) -> Eyes:
     if module.encoder is None or module.widgets is None:
         return TextEyes()
     return PixelEyes(module.encoder, module.widgets)
-
-
-def _choose(output: Output, rngs: Sequence[Random] | None) -> Choices:
-    """(verb, first argument, second argument) for each row."""
-    n = len(output.verb)
-    draws = None if rngs is None else np.array([[rng.random() for _ in range(3)] for rng in rngs])
-    choices = np.zeros((n, 3), np.int64)
-    verb_log_probs = output.verb.numpy()
-    choices[:, 0] = _pick(verb_log_probs, None if draws is None else draws[:, 0])
-    tables = {
-        verb: table.numpy()
-        for verb, table in zip((*ELEMENT_VERBS, *WORD_VERBS), (output.tap, output.hold, output.first), strict=True)
-    }
-    for verb, table in tables.items():
-        rows = np.flatnonzero(choices[:, 0] == verb)
-        if len(rows):
-            choices[rows, 1] = _pick(table[rows], None if draws is None else draws[rows, 1])
-    rows = np.flatnonzero(np.isin(choices[:, 0], WORD_VERBS))
-    if len(rows):
-        last = output.last.numpy()[rows, choices[rows, 1]]
-        choices[rows, 2] = _pick(last, None if draws is None else draws[rows, 2])
-    return choices
-
-
-def _pick(log_probs: npt.NDArray[np.float32], draws: npt.NDArray[np.float64] | None) -> npt.NDArray[np.int64]:
-    """One column for each row: the likeliest, or the one that a uniform draw falls on."""
-    if draws is None:
-        return np.asarray(log_probs.argmax(axis=1), np.int64)
-    draws = np.maximum(draws, np.finfo(np.float64).tiny)  # a draw of 0 would fall on the first, however unlikely
-    cumulative = np.exp(log_probs.astype(np.float64)).cumsum(axis=1)
-    return np.asarray((cumulative < draws[:, None] * cumulative[:, -1:]).sum(axis=1), np.int64)

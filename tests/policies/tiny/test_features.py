@@ -175,6 +175,30 @@ def test_a_decision_of_somebody_else_counts_as_waiting() -> None:
     assert told.past[0].tolist() == [Verb.WAIT + 1, 0, 0, 0]
 
 
+def test_what_shows_no_name_knows_the_one_in_its_row_and_the_one_above() -> None:
+    rows = {
+        "Marcus": (0.1, 0.10, 0.5, 0.14),
+        "bin of Marcus": (0.8, 0.11, 0.9, 0.13),
+        "Elena": (0.1, 0.20, 0.5, 0.24),
+        "bin of Elena": (0.8, 0.21, 0.9, 0.23),
+        "below Elena": (0.4, 0.30, 0.6, 0.34),
+        "far below": (0.4, 0.50, 0.6, 0.54),
+    }
+    said = ["x", "y", "Elena", "z", "u", "v"]
+    seen = situation("Remove Elena", *(element(text, box) for text, box in zip(said, rows.values(), strict=True)))
+    match = moments_of([seen], TextEyes())[0].match
+    assert match[:, STRANGE].tolist() == [0, 0, 1, 0, 0, 0]
+    assert match[:, BESIDE].tolist() == match[:, BESIDE_OPEN].tolist() == [0, 0, 0, 1, 0, 0]
+    assert match[:, ABOVE] == pytest.approx([0, 0, 0, 1, 0.5, 0], abs=1e-6)
+    assert match[:, ABOVE_OPEN] == pytest.approx(match[:, ABOVE])
+
+
+def test_a_name_that_was_typed_or_touched_is_no_longer_sought_nearby() -> None:
+    row = (element("Elena", (0.1, 0.2, 0.5, 0.24)), element("bin", (0.8, 0.2, 0.9, 0.24)))
+    told = after(did(Verb.TAP, 0), seen=observation(*row), now=observation(*row), instruction="Remove Elena")
+    assert (told.match[1, BESIDE], told.match[1, BESIDE_OPEN]) == (1.0, 0.0)
+
+
 def steps_of(count: int, seen: Observation) -> tuple[Step, ...]:
     return tuple(step(seen, did(Verb.WAIT)) for _ in range(count))
 
