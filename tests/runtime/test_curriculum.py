@@ -78,6 +78,14 @@ def test_success_is_a_decaying_average() -> None:
     assert curriculum.success_of("easy") == pytest.approx(0.9 * 0.55)
 
 
+def test_attempts_depart_from_what_seems_best_as_far_as_it_fails() -> None:
+    curriculum = Curriculum(HARD, Random(0), departures=0.2)
+    assert curriculum.next().departures == pytest.approx(0.1)
+    assert learned(curriculum, "hard", is_success=False).next().departures == pytest.approx(0.2, abs=1e-3)
+    assert learned(curriculum, "hard", is_success=True).next().departures == pytest.approx(0.0, abs=1e-3)
+    assert Curriculum(HARD, Random(0)).next().departures == 0.0
+
+
 def test_what_was_not_expected_is_a_surprise() -> None:
     curriculum = learned(Curriculum(EASY, Random(0)), "easy", is_success=True)
     assert curriculum.surprise("easy", is_success=True) == pytest.approx(SURPRISE_FLOOR, abs=1e-3)

@@ -220,6 +220,24 @@ def test_a_decision_is_made_on_all_that_happened_before() -> None:
     assert policy.seen == [([], 0.0), ([0.0], 1.0), ([0.0, 1.0], 2.0)]
 
 
+def test_every_decision_of_an_attempt_may_depart_as_the_attempt_may() -> None:
+    class Given:
+        def __init__(self) -> None:
+            self._left = [Assignment(task=task(f"t{n}"), departures=n / 10) for n in range(2)]
+
+        async def next(self, loop: int) -> Assignment | None:
+            return self._left.pop() if self._left else None
+
+    class Asked(CountingPolicy):
+        def decide(self, situations: Sequence[Situation], *more: Any) -> list[Decision]:
+            asked.extend((s.task.id, s.departures) for s in situations)
+            return super().decide(situations, *more)
+
+    asked: list[tuple[str, float]] = []
+    work(fleet(1), Asked(), Given())
+    assert asked == [("t1", 0.1)] * 5 + [("t0", 0.0)] * 5
+
+
 def test_random_numbers_belong_to_the_episode_and_not_to_the_device() -> None:
     def draws(num_devices: int, **options: Any) -> dict[str, list[str]]:
         sent, *_ = work(fleet(num_devices), CountingPolicy(), FixedTasks(tasks(6)), **options)
