@@ -19,7 +19,8 @@ import torch
 from torch import nn
 
 from distrl.core.types import Task
-from distrl.policies.tiny.policy import Choices, Mode, TinyPolicy
+from distrl.policies.tiny.choosing import Choices
+from distrl.policies.tiny.policy import Mode, TinyPolicy
 from distrl.runtime.demonstrations import examples, tasks_like
 from distrl.runtime.imitation import CHECKED_FROM
 from distrl.runtime.policies import new_policy

@@ -20,14 +20,15 @@ import torch
 
 from distrl.core.config import config_of
 from distrl.core.types import Situation, Trajectory
-from distrl.policies.tiny.features import collate, moments_of
+from distrl.policies.tiny.batch import collate
+from distrl.policies.tiny.features import moments_of
 from distrl.policies.tiny.policy import Mode, TinyPolicy
 from distrl.runtime.demonstrations import NOISE, demonstrate
 from distrl.runtime.policies import load_start
 from distrl.tasks.book import load_tasks
 
 BATCHES = (1, 8, 32)
-ROWS = 32
+ROWS = 128
 """Moments that the learner evaluates together."""
 
 

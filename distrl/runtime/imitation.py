@@ -18,7 +18,7 @@ from torch import nn
 from distrl.core.clock import run_virtual
 from distrl.core.config import Config
 from distrl.core.types import Task
-from distrl.policies.tiny.policy import Choices
+from distrl.policies.tiny.choosing import Choices
 from distrl.runtime.demonstrations import NOISE, examples, tasks_like
 from distrl.runtime.evaluation import Report, evaluate, summarise
 from distrl.runtime.policies import AnyPolicy
