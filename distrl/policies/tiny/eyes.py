@@ -19,7 +19,7 @@ from PIL import Image
 
 from distrl.core.types import Element, Observation, Screen
 from distrl.policies.tiny.encoder import WORD_DIM, WordEncoder, encode_words, hash_word
-from distrl.policies.tiny.familiar import WAYS, FamiliarPictures
+from distrl.policies.tiny.familiar import ALIKE, EXACT, WAYS, FamiliarPictures, sensible
 from distrl.policies.tiny.familiar_words import vocabulary
 from distrl.policies.tiny.reading import Pixels, canonical, draw_word, find_words, ink_of
 from distrl.policies.tiny.widgets import KNOWN_DIM, WidgetEye, glance_at, known_of, recognise
@@ -123,6 +123,9 @@ class _Book:
         self.texts = Rows(WORD_DIM, np.float32)
         self.looks = Rows(look_dim, np.float32)
         self.segments: list[tuple[int, ...]] = [()]
+        """All that may be a word of each element, to be matched."""
+        self.said: list[tuple[int, ...]] = [()]
+        """What each element says."""
         self.sights: OrderedDict[Hashable, Sight] = OrderedDict()
         self.texts_read: dict[str, Ids] = {}
         self.recent: OrderedDict[int, tuple[Observation, Sight]] = OrderedDict()
@@ -133,12 +136,19 @@ class _Book:
         self.meanings.add(meaning)
         self.numbers.append(number)
 
-    def add_element(self, key: Hashable, segments: tuple[int, ...], look: npt.NDArray[np.generic]) -> None:
-        """A new element whose words are known."""
-        rows = self.meanings.data[list(segments)]
-        self.texts.add(rows.mean(axis=0) if segments else np.zeros(WORD_DIM, np.float32))
+    def add_element(
+        self,
+        key: Hashable,
+        said: tuple[int, ...],
+        look: npt.NDArray[np.generic],
+        segments: tuple[int, ...] | None = None,
+    ) -> None:
+        """A new element whose words are known, and all that may be a word of it, if that is more."""
+        rows = self.meanings.data[list(said)]
+        self.texts.add(rows.mean(axis=0) if said else np.zeros(WORD_DIM, np.float32))
         self.element_ids[key] = self.looks.add(look)
-        self.segments.append(segments)
+        self.said.append(said)
+        self.segments.append(said if segments is None else segments)
 
     def sight(self, keys: Sequence[Hashable], elements: Sequence[Element]) -> Sight:
         """The sight of elements that are all known."""
@@ -211,7 +221,7 @@ class _Remembering(ABC):
 
     def spell(self, element: int) -> tuple[int, ...]:
         """The numbers of the familiar words of an element; -1 for every other word."""
-        return tuple(self._book.numbers[word] for word in self._book.segments[element])
+        return tuple(self._book.numbers[word] for word in self._book.said[element])
 
     def take(self, numbers: tuple[int, ...], look: Floats) -> int:
         """An element that other eyes saw; names that it may show are not known here, and mean nothing anyway."""
@@ -318,28 +328,32 @@ class PixelEyes(_Remembering):
         return [self._book.note(o, sight) for o, sight in zip(observations, made, strict=True) if sight is not None]
 
     def _learn(self, crops: Mapping[Hashable, tuple[Pixels, Screen]]) -> None:
-        inks = {key: ink_of(crop) for key, (crop, _) in crops.items()}
-        words = {key: {_content(word): word for word in find_words(ink)} for key, ink in inks.items()}
-        self._encode({content: ink for found in words.values() for content, ink in found.items()})
+        cuts = {key: find_words(ink_of(crop)) for key, (crop, _) in crops.items()}
+        contents = {key: [_content(cut.ink) for cut in found] for key, found in cuts.items()}
+        self._encode({c: cut.ink for key, found in cuts.items() for c, cut in zip(contents[key], found, strict=True)})
         glances = [glance_at(crop, screen.width, screen.height) for crop, screen in crops.values()]
         known, meant = recognise(self._widgets, glances)
         self._draw(word for icon in meant for word in icon)
+        ids, numbers = self._book.word_ids, self._book.numbers
         for (key, (crop, _)), what, icon in zip(crops.items(), known, meant, strict=True):
-            segments = tuple(self._book.word_ids[content] for content in (*words[key], *icon))
+            read = [ids[content] for content in contents[key]]
+            means = [ids[word] for word in icon]
+            said = [read[i] for i in sensible(cuts[key], [numbers[word] for word in read])]
             colour = crop.reshape(-1, COLOURS).mean(axis=0, dtype=np.float32) / 255
-            self._book.add_element(key, segments, np.concatenate((what, colour)))
+            segments = (*dict.fromkeys((*read, *means)),)
+            self._book.add_element(key, (*said, *means), np.concatenate((what, colour)), segments)
 
-    def _encode(self, inks: Mapping[Hashable, Pixels]) -> None:
+    def _encode(self, inks: Mapping[Hashable, Pixels], alike: float = ALIKE) -> None:
         """The words that are new pass through the encoder, together."""
         new = {key: canonical(ink) for key, ink in inks.items() if key not in self._book.word_ids}
         if new:
             vectors = encode_words(self._encoder, np.stack(list(new.values())))
-            for key, vector, number in zip(new, vectors, self._familiar.numbers(vectors).tolist(), strict=True):
+            for key, vector, number in zip(new, vectors, self._familiar.numbers(vectors, alike).tolist(), strict=True):
                 self._book.add_word(key, vector, self._familiar.meaning(number), number)
 
     def _draw(self, texts: Iterable[str]) -> None:
         """Words as pictures, those that were not drawn before."""
-        self._encode({text: draw_word(text) for text in texts if text not in self._book.word_ids})
+        self._encode({text: draw_word(text) for text in texts if text not in self._book.word_ids}, EXACT)
 
     def read(self, instruction: str) -> Ids:
         """The words of an instruction, drawn as pictures."""

@@ -7,9 +7,10 @@ encoder.
 """
 
 from functools import lru_cache
-from itertools import pairwise
+from itertools import pairwise, product
 
 import font_roboto
+import msgspec
 import numpy as np
 import numpy.typing as npt
 from PIL import Image, ImageDraw, ImageFont
@@ -20,7 +21,7 @@ HEIGHT, WIDTH = 16, 112
 """The canonical form of a word; longer ones are squeezed."""
 MAX_SEGMENTS = 24
 _GREY = np.array((77, 151, 28), np.float32) / 256
-_INK, _FAINT = 40, 128
+_INK, _FAINT, _FRINGE, _SAME = 40, 128, 8, 2
 _BLOCK_GAP, _BAR_GAP = 7, 4
 _CORNER = 8
 _OUTLINE = 3
@@ -40,16 +41,32 @@ _COMMA = 0.4
 _DRAW_PIXELS, _OVERSAMPLING = 11.0, 4
 
 
+class Cut(msgspec.Struct, frozen=True):
+    """What may be a word: its ink in the size it has there, and from where to where in which stretch of a line.
+
+    The stretch is None for what is read once more, across several.
+    """
+
+    ink: Pixels
+    start: int
+    end: int
+    stretch: int | None
+
+
+_Place = tuple[int | None, int, int, int, int]
+"""The stretch, and from where to where down and across."""
+
+
 def read_words(crop: Pixels) -> list[Pixels]:
     """The words (and other marks) of a crop, in reading order, each in canonical form."""
-    return [canonical(word) for word in find_words(ink_of(crop))]
+    return [canonical(cut.ink) for cut in find_words(ink_of(crop))]
 
 
-def find_words(ink: Pixels) -> list[Pixels]:
-    """Each word of a crop's ink, in the size it has there."""
-    found: list[tuple[int, int, int, int]] = []
+def find_words(ink: Pixels) -> list[Cut]:
+    """Each word of a crop's ink, cut in more than one way where it is not clear where a word ends."""
+    found: list[_Place] = []
     _cut_blocks(ink > _INK, 0, 0, found)
-    return [ink[y0:y1, x0:x1] for y0, y1, x0, x1 in found[:MAX_SEGMENTS]]
+    return [Cut(ink[y0:y1, x0:x1], x0, x1, stretch) for stretch, y0, y1, x0, x1 in found[:MAX_SEGMENTS]]
 
 
 def draw_word(text: str, *, pixels: float = _DRAW_PIXELS, weight: str = "Roboto") -> Pixels:
@@ -131,23 +148,33 @@ def _median(grey: npt.NDArray[np.int16]) -> int:
 def _clear_outline(ink: Pixels) -> None:
     """The frame of a card or field, and what shines through at round corners, are not text.
 
-    A frame has a line above or below: one at the side alone may be the stem of a letter. Corners are round where there
-    is a frame, where what is behind shows in the very corner, or where all is faint.
+    A frame has lines above and below: one at the side alone may be the stem of a letter. Corners are round where there
+    is a frame, where one colour from behind shows in the very corner of all four, or something faint is in all four.
+    The ends of a search field are half circles: what hangs together with either side is cleared row by row.
     """
-    has_frame = False
-    for view, is_side in ((ink, False), (ink[::-1], False), (ink.T, True), (ink.T[::-1], True)):
-        edge = view[:_OUTLINE]
-        lines = np.flatnonzero((edge > _INK).mean(axis=1) > 0.6)
-        if len(lines) and len(view) > 4 * _OUTLINE and (has_frame or not is_side):
-            edge[: lines[-1] + 1] = 0
-            has_frame = True
+    views = (ink, ink[::-1], ink.T, ink.T[::-1])
+    lines = [_rows_of_line(view) for view in views]
+    has_frame = lines[0] > 0 and lines[1] > 0
+    is_behind = ink[[0, 0, -1, -1], [0, -1, 0, -1]]
+    is_round = has_frame or _FRINGE < is_behind.min() >= is_behind.max() - _SAME
+    for view in (ink, ink[:, ::-1]) if is_round else ():
+        fringe = np.logical_and.accumulate(view > _FRINGE, axis=1)
+        view[fringe & (fringe.sum(axis=1, keepdims=True) <= len(ink) // 2)] = 0
+    for view, rows in zip(views[: 4 if has_frame else 2], lines, strict=False):
+        view[:rows] = 0
     size = min(*ink.shape, 4 * _CORNER) // 4
-    for rows, y in ((slice(0, size), 0), (slice(-size, None), -1)):
-        for columns, x in ((slice(0, size), 0), (slice(-size, None), -1)):
-            corner = ink[rows, columns]
-            is_round = has_frame or ink[y, x] > _INK or corner.max(initial=0) < _FAINT
-            if size and is_round and (corner > _INK).mean() < 0.9:
-                corner[:] = 0
+    ends = (slice(0, size), slice(len(ink) - size, None)), (slice(0, size), slice(ink.shape[1] - size, None))
+    corners = [ink[place] for place in product(*ends)]
+    is_faint = all(0 < corner.max(initial=0) < _FAINT for corner in corners)
+    for corner, behind, rows in zip(corners, is_behind.tolist(), np.repeat(lines[:2], 2), strict=True):
+        if (is_round or is_faint or rows or behind > _INK) and size and (corner > _INK).mean() < 0.9:
+            corner[:] = 0
+
+
+def _rows_of_line(ink: Pixels) -> int:
+    """How many rows there are to the end of a line along the upper edge; 0 without one."""
+    lines = np.flatnonzero((ink[:_OUTLINE] > _INK).mean(axis=1) > 0.6)
+    return int(lines[-1]) + 1 if len(lines) and len(ink) > 4 * _OUTLINE else 0
 
 
 def _any(marks: npt.NDArray[np.bool_], axis: int) -> npt.NDArray[np.bool_]:
@@ -165,7 +192,7 @@ def _runs(filled: npt.NDArray[np.bool_], gap: int) -> list[tuple[int, int]]:
     return list(zip(starts.tolist(), ends.tolist(), strict=True))
 
 
-def _cut_blocks(ink: npt.NDArray[np.bool_], top: int, left: int, found: list[tuple[int, int, int, int]]) -> None:
+def _cut_blocks(ink: npt.NDArray[np.bool_], top: int, left: int, found: list[_Place]) -> None:
     """Lines first; what is taller than one is cut into columns (a picture beside text), then at its thinnest rows."""
     for y0, y1 in _runs(_any(ink, 1), 1):
         if y1 - y0 < 3:
@@ -177,7 +204,7 @@ def _cut_blocks(ink: npt.NDArray[np.bool_], top: int, left: int, found: list[tup
         columns = _runs(_any(band, 0), _BLOCK_GAP)
         if len(columns) > 1:
             together = {*_strokes(columns, y1 - y0), *_large(band, columns)}
-            found += [(top + y0, top + y1, left + x0, left + x1) for x0, x1 in sorted(together)]
+            found += [(None, top + y0, top + y1, left + x0, left + x1) for x0, x1 in sorted(together)]
             for x0, x1 in columns:
                 _cut_blocks(band[:, x0:x1], top + y0, left + x0, found)
         elif bar := _bar(band):
@@ -204,18 +231,26 @@ def _lines(block: npt.NDArray[np.bool_]) -> list[tuple[int, int]]:
     return list(pairwise(edges))
 
 
-def _cut_words(line: npt.NDArray[np.bool_], top: int, left: int, found: list[tuple[int, int, int, int]]) -> None:
+def _cut_words(line: npt.NDArray[np.bool_], top: int, left: int, found: list[_Place]) -> None:
+    """Each stretch of a line by itself: an icon beside a text is taller, and tells nothing about the gaps in it."""
+    for x0, x1 in _runs(_any(line, 0), _BLOCK_GAP):
+        rows = np.flatnonzero(_any(line[:, x0:x1], 1))
+        _cut_stretch(line[rows[0] : rows[-1] + 1, x0:x1], top + int(rows[0]), left + x0, found)
+
+
+def _cut_stretch(line: npt.NDArray[np.bool_], top: int, left: int, found: list[_Place]) -> None:
     """Words are cut twice, at narrow and at wide gaps: digits stand far apart, small words close together.
 
     A stroke stands furthest apart: the 1 of 10:07 belongs to what follows, so both are read together once more.
     """
     columns, height = _any(line, 0), line.shape[0]
     narrow, wide = (_runs(columns, max(2, int(height * share))) for share in _WORD_GAPS)
-    runs = [*narrow, *wide, *_strokes(wide, height)]
-    runs += [(x0, end) for x0, x1 in runs if (end := _without_comma(line, x0, x1)) < x1]
-    for x0, x1 in sorted(dict.fromkeys(runs)):
-        rows = np.flatnonzero(line[:, x0:x1].any(axis=1))
-        found.append((top + int(rows[0]), top + int(rows[-1]) + 1, left + x0, left + x1))
+    runs = {*narrow, *wide, *_strokes(wide, height)}
+    runs |= {(x0, end) for x0, x1 in runs if (end := _without_comma(line, x0, x1)) < x1}
+    stretch = len(found)
+    for x0, x1 in sorted(runs):
+        rows = np.flatnonzero(_any(line[:, x0:x1], 1))
+        found.append((stretch, top + int(rows[0]), top + int(rows[-1]) + 1, left + x0, left + x1))
 
 
 def _without_comma(line: npt.NDArray[np.bool_], x0: int, x1: int) -> int:

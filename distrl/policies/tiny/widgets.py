@@ -25,7 +25,8 @@ HEIGHT, WIDTH = 24, 48
 NUM_KINDS, NUM_FLAGS = len(ELEMENT_KINDS), 6
 KNOWN_DIM = NUM_KINDS + NUM_FLAGS
 """What is known of an element: its kind, and what can be said about it with yes or no."""
-ICON = ELEMENT_KINDS.index("icon")
+PICTURED = tuple(ELEMENT_KINDS.index(kind) for kind in ("icon", "button", "chip", "key", "nav"))
+"""Kinds of elements that may mean a word without showing it: a bin, the minus of a calculator, Mo for Monday."""
 LEAST_SHARE = 0.2
 """Of a word that an icon is taken to mean: icons have up to four."""
 
@@ -40,8 +41,8 @@ def known_of(element: Element) -> Floats:
 
 
 def words_on(element: Element) -> Floats:
-    """Which familiar words the ui tree has for an icon, in equal shares; the last place stands for none of them."""
-    words = words_of(element.text) if element.kind_number == ICON else ()
+    """Which familiar words the ui tree has for a picture, in equal shares; the last place stands for none of them."""
+    words = words_of(element.text) if element.kind_number in PICTURED else ()
     known = {words[i].casefold() for i in range(len(words))} & familiar_words()
     shares = np.zeros(len(vocabulary()) + 1, np.float32)
     shares[[vocabulary()[word] for word in known] or [-1]] = 1.0 / max(len(known), 1)
@@ -104,12 +105,12 @@ def _tensors(glances: Sequence[Glance]) -> tuple[Tensor, Tensor]:
 
 @torch.inference_mode()
 def recognise(eye: WidgetEye, glances: Sequence[Glance]) -> tuple[Floats, list[tuple[str, ...]]]:
-    """[N, KNOWN_DIM]: the likeliest kind of each, yes or no for each flag; and for each icon the words for it."""
+    """[N, KNOWN_DIM]: the likeliest kind of each, yes or no for each flag; and for each picture the words for it."""
     logits, words = eye(*_tensors(glances))
     kinds = nn.functional.one_hot(logits[:, :NUM_KINDS].argmax(dim=1), NUM_KINDS)
     known: Floats = torch.cat((kinds, logits[:, NUM_KINDS:] > 0), dim=1).float().numpy()
     names = list(vocabulary())
-    is_said = (words.softmax(dim=1) > LEAST_SHARE) & (kinds[:, ICON : ICON + 1] > 0)
+    is_said = (words.softmax(dim=1) > LEAST_SHARE) & (kinds[:, PICTURED].sum(dim=1, keepdim=True) > 0)
     return known, [tuple(names[i] for i in np.flatnonzero(row)) for row in is_said[:, :-1].numpy()]
 
 
@@ -165,13 +166,13 @@ def train_widgets(
 
 
 def _loss(said: tuple[Tensor, Tensor], known: Tensor, words: Tensor) -> Tensor:
-    """Cross-entropies of kinds, of flags, and for icons of words."""
+    """Cross-entropies of kinds, of flags, and for pictures of words."""
     logits, word_logits = said
     kinds = nn.functional.cross_entropy(logits[:, :NUM_KINDS], known[:, :NUM_KINDS].argmax(dim=1))
     flags = nn.functional.binary_cross_entropy_with_logits(logits[:, NUM_KINDS:], known[:, NUM_KINDS:])
     each = nn.functional.cross_entropy(word_logits, words, reduction="none")
-    is_icon = known[:, ICON]
-    return kinds + flags + (each * is_icon).sum() / is_icon.sum().clamp(min=1.0)
+    is_picture = known[:, PICTURED].sum(dim=1)
+    return kinds + flags + (each * is_picture).sum() / is_picture.sum().clamp(min=1.0)
 
 
 def shares_right(eye: WidgetEye, checked: Examples) -> tuple[float, float, float]:

@@ -115,6 +115,42 @@ def test_a_word_that_reaches_into_the_corners_is_read_whole() -> None:
     assert (vectors_of(read_words(app)) @ vectors_of([draw_word("Messages")]).T).max() > 0.9
 
 
+def half_circles(shown: Pixels, *, outline: tuple[int, int, int], behind: tuple[int, int, int]) -> Pixels:
+    """The same in a field that ends in half circles, with what is behind it."""
+    field = shown.copy()
+    y, x = np.indices(field.shape[:2])
+    radius = field.shape[0] / 2
+    from_end = np.minimum(x, field.shape[1] - 1 - x) + 0.5
+    distance = np.hypot(np.maximum(radius - from_end, 0.0), y + 0.5 - radius)
+    field[distance > radius] = behind
+    field[(distance <= radius) & (distance > radius - 1.2)] = outline
+    return field
+
+
+@pytest.mark.parametrize("outline", [WHITE, (90, 70, 160)])
+def test_the_half_circles_at_the_ends_of_a_search_field_are_not_read(outline: tuple[int, int, int]) -> None:
+    paper = (230, 224, 236)
+    plain = draw_line("Search", ink=(80, 80, 90), paper=paper, margin=12)
+    field = half_circles(plain, outline=paper if outline == WHITE else outline, behind=WHITE)
+    assert [p.tobytes() for p in read_words(field)] == [p.tobytes() for p in read_words(plain)]
+
+
+def test_a_caption_below_an_icon_keeps_its_corners_whatever_stands_above() -> None:
+    caption = draw_line("Garden", size=12.0, margin=2)
+    app = np.full((60, caption.shape[1], 3), 255, np.uint8)
+    app[-len(caption) :] = caption
+    app[:2] = (60, 90, 140)
+    assert likeness(app, "Garden") > 0.9
+
+
+def test_an_icon_beside_a_text_does_not_join_its_words() -> None:
+    line = draw_line("Search for a city", size=11.0, margin=2)
+    row = np.full((22, line.shape[1] + 24, 3), 255, np.uint8)
+    row[3 : 3 + len(line), 24:] = line
+    row[3:19, 4:18] = (70, 70, 80)
+    assert min(likeness(row, word) for word in ("Search", "for", "city")) > 0.85
+
+
 def test_faint_curves_in_the_corners_are_not_read() -> None:
     chip = draw_line("Free", margin=12).copy()
     for step in range(6):

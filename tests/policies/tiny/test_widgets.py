@@ -8,9 +8,9 @@ from distrl.core.types import ELEMENT_KINDS, Element
 from distrl.policies.tiny.familiar_words import vocabulary
 from distrl.policies.tiny.widgets import (
     HEIGHT,
-    ICON,
     KNOWN_DIM,
     NUM_KINDS,
+    PICTURED,
     WIDTH,
     Examples,
     WidgetEye,
@@ -92,7 +92,12 @@ def test_the_words_of_an_icon_have_equal_shares_and_names_are_none_of_them() -> 
     assert {word: shares[vocabulary()[word]] for word in ("add", "alarm")} == {"add": 0.5, "alarm": 0.5}
     assert shares.sum() == 1.0
     assert label_of(Element(box=BOX, text="Zorvath", kind="icon")).words[-1] == 1.0
-    assert label_of(Element(box=BOX, text="Add alarm", kind="button")).words[-1] == 1.0, "which can be read"
+    assert label_of(Element(box=BOX, text="Add alarm", kind="row")).words[-1] == 1.0, "which can be read"
+
+
+@pytest.mark.parametrize("kind", ["button", "chip", "key", "nav"])
+def test_other_kinds_that_may_show_a_sign_instead_of_a_word_are_named_too(kind: str) -> None:
+    assert label_of(Element(box=BOX, text="÷", kind=kind)).words[vocabulary()["÷"]] == 1.0
 
 
 def test_an_eye_learns_what_icons_mean() -> None:
@@ -103,8 +108,8 @@ def test_an_eye_learns_what_icons_mean() -> None:
     _, words = recognise(eye, [glance for glance, _ in icons(2, seed=3)])
     assert words == [("add", "alarm"), ("delete",)]
     with torch.no_grad():
-        eye.known.bias[ICON] -= 100.0
-    assert recognise(eye, [glance for glance, _ in icons(2, seed=3)])[1] == [(), ()], "only icons have such words"
+        eye.known.bias[list(PICTURED)] -= 100.0
+    assert recognise(eye, [glance for glance, _ in icons(2, seed=3)])[1] == [(), ()], "only pictures have such words"
 
 
 @pytest.mark.slow
