@@ -22,6 +22,7 @@ from distrl.policies.tiny.encoder import WORD_DIM, WordEncoder, encode_words, ha
 from distrl.policies.tiny.familiar import ALIKE, EXACT, WAYS, FamiliarPictures, sensible
 from distrl.policies.tiny.familiar_words import vocabulary
 from distrl.policies.tiny.reading import Pixels, canonical, draw_word, find_words, ink_of
+from distrl.policies.tiny.rows import Rows
 from distrl.policies.tiny.widgets import KNOWN_DIM, WidgetEye, glance_at, known_of, recognise
 from distrl.policies.tiny.words import words_of
 
@@ -31,6 +32,7 @@ _KEPT_SIGHTS, _KEPT_OBSERVATIONS = 20_000, 1_000
 
 Floats = npt.NDArray[np.float32]
 Ids = npt.NDArray[np.int32]
+Words = tuple[int, ...]
 
 
 class Sight(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,27 +42,6 @@ class Sight(msgspec.Struct, frozen=True, kw_only=True):
     segments: Ids
     starts: Ids
     geometry: Floats
-
-
-class Rows:
-    """A table that grows: row 0 is blank."""
-
-    def __init__(self, width: int, dtype: npt.DTypeLike) -> None:
-        self._data = np.zeros((256, width), dtype)
-        self._count = 1
-
-    def add(self, row: npt.NDArray[np.generic]) -> int:
-        """Keep a row; its number."""
-        if self._count == len(self._data):
-            self._data = np.concatenate((self._data, np.zeros_like(self._data)))
-        self._data[self._count] = row
-        self._count += 1
-        return self._count - 1
-
-    @property
-    def data(self) -> npt.NDArray[np.generic]:
-        """All rows so far."""
-        return self._data[: self._count]
 
 
 class Eyes(Protocol):
@@ -122,9 +103,9 @@ class _Book:
         """Which familiar word each word is; -1 for those that are none."""
         self.texts = Rows(WORD_DIM, np.float32)
         self.looks = Rows(look_dim, np.float32)
-        self.segments: list[tuple[int, ...]] = [()]
+        self.segments: list[Words] = [()]
         """All that may be a word of each element, to be matched."""
-        self.said: list[tuple[int, ...]] = [()]
+        self.said: list[Words] = [()]
         """What each element says."""
         self.sights: OrderedDict[Hashable, Sight] = OrderedDict()
         self.texts_read: dict[str, Ids] = {}
@@ -136,13 +117,7 @@ class _Book:
         self.meanings.add(meaning)
         self.numbers.append(number)
 
-    def add_element(
-        self,
-        key: Hashable,
-        said: tuple[int, ...],
-        look: npt.NDArray[np.generic],
-        segments: tuple[int, ...] | None = None,
-    ) -> None:
+    def add_element(self, key: Hashable, look: Floats, said: Words, segments: Words | None = None) -> None:
         """A new element whose words are known, and all that may be a word of it, if that is more."""
         rows = self.meanings.data[list(said)]
         self.texts.add(rows.mean(axis=0) if said else np.zeros(WORD_DIM, np.float32))
@@ -231,7 +206,7 @@ class _Remembering(ABC):
             for number in {*numbers} - {-1}:
                 if number not in book.word_ids:
                     book.add_word(number, self._meaning(number), self._meaning(number), number)
-            book.add_element(key, tuple(book.word_ids[n] if n >= 0 else 0 for n in numbers), look)
+            book.add_element(key, look, tuple(book.word_ids[n] if n >= 0 else 0 for n in numbers))
         return book.element_ids[key]
 
 
@@ -258,7 +233,7 @@ class TextEyes(_Remembering):
         for e in elements:
             key = (e.text, e.kind, e.enabled, e.clickable, e.checked, e.editable, e.focused)
             if key not in self._book.element_ids:
-                self._book.add_element(key, tuple(self.read(e.text).tolist()), known_of(e))
+                self._book.add_element(key, known_of(e), tuple(self.read(e.text).tolist()))
             keys.append(key)
         return self._book.keep(elements, self._book.sight(keys, elements))
 
@@ -341,7 +316,7 @@ class PixelEyes(_Remembering):
             said = [read[i] for i in sensible(cuts[key], [numbers[word] for word in read])]
             colour = crop.reshape(-1, COLOURS).mean(axis=0, dtype=np.float32) / 255
             segments = (*dict.fromkeys((*read, *means)),)
-            self._book.add_element(key, (*said, *means), np.concatenate((what, colour)), segments)
+            self._book.add_element(key, np.concatenate((what, colour)), (*said, *means), segments)
 
     def _encode(self, inks: Mapping[Hashable, Pixels], alike: float = ALIKE) -> None:
         """The words that are new pass through the encoder, together."""

@@ -9,9 +9,10 @@ from PIL import Image
 
 from distrl.core.types import Element, Observation, Screen, Situation
 from distrl.policies.tiny.encoder import WORD_DIM, WordEncoder
-from distrl.policies.tiny.eyes import MAX_ELEMENTS, PixelEyes, Rows, TextEyes, pixels_of
+from distrl.policies.tiny.eyes import MAX_ELEMENTS, PixelEyes, TextEyes, pixels_of
 from distrl.policies.tiny.features import Moment, moments_of
 from distrl.policies.tiny.policy import Mode
+from distrl.policies.tiny.rows import Rows
 from distrl.policies.tiny.widgets import KNOWN_DIM, NUM_KINDS, WidgetEye
 
 from .screens import HEIGHT, WIDTH, demonstrations, element, make_policy, observation, page, real_situations, task
