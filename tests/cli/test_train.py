@@ -78,7 +78,8 @@ def test_ctrl_c_says_how_to_go_on_and_going_on_is_as_if_it_had_not_been(
     monkeypatch.chdir(tmp_path)
     long = {"num_trajectories": 36}  # so that it does not end before it is interrupted
     assert distrl("-q", *train(Path("uninterrupted"), train=long)).status == 0
-    command_line = [sys.executable, "-c", PROGRAM, *train(Path("run"), train=long)]
+    heard = f"import signal; signal.signal(signal.SIGINT, signal.default_int_handler); {PROGRAM}"  # even from a job
+    command_line = [sys.executable, "-c", heard, *train(Path("run"), train=long)]
     process = subprocess.Popen(command_line, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     while not any(Path("run/checkpoints").glob("0*")) and process.poll() is None:
         time.sleep(0.01)
