@@ -43,6 +43,13 @@ def in_disguise(seen: Observation) -> Observation:
     return msgspec.structs.replace(seen, elements=elements, ui_tree=(), activity="?", time_s=9.0)
 
 
+def test_what_an_element_says_is_one_way_to_cut_it_and_all_ways_are_matched() -> None:
+    eyes = eyes_of("pixels")
+    sight = eyes.see([page("16")])[0]
+    assert eyes.spell(int(sight.elements[0])) == (-1,), "a number, and not the digits 1 and 6"
+    assert len(sight.segments) == 3
+
+
 def test_pixel_eyes_see_boxes_and_pixels_and_nothing_else() -> None:
     eyes = eyes_of("pixels")
     situations = real_situations(12)

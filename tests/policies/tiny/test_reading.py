@@ -144,10 +144,10 @@ def test_a_caption_below_an_icon_keeps_its_corners_whatever_stands_above() -> No
 
 
 def test_an_icon_beside_a_text_does_not_join_its_words() -> None:
-    line = draw_line("Search for a city", size=11.0, margin=2)
-    row = np.full((22, line.shape[1] + 24, 3), 255, np.uint8)
+    line = draw_line("Search for a city", size=10.0, margin=2)
+    row = np.full((24, line.shape[1] + 24, 3), 255, np.uint8)
     row[3 : 3 + len(line), 24:] = line
-    row[3:19, 4:18] = (70, 70, 80)
+    row[3:20, 4:18] = (70, 70, 80)
     assert min(likeness(row, word) for word in ("Search", "for", "city")) > 0.85
 
 
