@@ -75,21 +75,22 @@ def tables_of(args: argparse.Namespace, algorithm: str, seed: int) -> dict[str, 
     return tables
 
 
-def run_one(tables: dict[str, Any], out: Path, runtime: str) -> None:
+def run_one(tables: dict[str, Any], out: Path, runtime: str, num_workers: int) -> None:
     """One training run; its curve is written when it ends."""
     started_s = time.monotonic()
-    curve = (
-        train_on_ray(tables, out.with_suffix(".run")) if runtime == "local" else train_in_one_thread(tables, out.stem)
-    )
+    if runtime == "local":
+        curve = train_on_ray(tables, out.with_suffix(".run"), num_workers)
+    else:
+        curve = train_in_one_thread(tables, out.stem)
     result = {"curve": curve, "config": tables, "total_s": round(time.monotonic() - started_s, 1)}
     out.write_text(json.dumps(result, indent=1), encoding="utf-8")
 
 
-def train_on_ray(tables: dict[str, Any], run_dir: Path) -> list[dict[str, Any]]:
+def train_on_ray(tables: dict[str, Any], run_dir: Path, num_workers: int) -> list[dict[str, Any]]:
     """The curve of an asynchronous run, whose directory stays."""
     import distrl
 
-    return distrl.train(tables, run_dir=run_dir, runtime="local").curve
+    return distrl.train(tables, run_dir=run_dir, runtime="local", num_workers=num_workers).curve
 
 
 def train_in_one_thread(tables: dict[str, Any], name: str) -> list[dict[str, Any]]:
@@ -129,7 +130,8 @@ def command_of(args: argparse.Namespace, algorithm: str, seed: int) -> list[str]
     """The command of one run."""
     tables = json.dumps(tables_of(args, algorithm, seed))
     out = str(file_of(args, algorithm, seed))
-    return [sys.executable, __file__, "--one", tables, "--runtime", args.runtime, "--json", out]
+    how = ["--runtime", args.runtime, "--workers", str(args.workers)]
+    return [sys.executable, __file__, "--one", tables, *how, "--json", out]
 
 
 def write_results(args: argparse.Namespace, jobs: list[tuple[str, int]]) -> None:
@@ -201,13 +203,14 @@ def main() -> None:
     add("--every", type=int, default=1000, help="trajectories between evaluations")
     add("--set", nargs="*", default=[], help="table.key=value of the configuration, as JSON")
     add("--runtime", default="serial", choices=("serial", "local"))
+    add("--workers", type=int, default=1, help="processes that share the phones, on the asynchronous engine")
     add("--bare", action="store_true", help="without what every update imitates")
     add("--jobs", type=int, help="runs at the same time; 2, or 1 on the asynchronous engine")
     add("--json", required=True)
     add("--one", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.one:
-        run_one(json.loads(args.one), Path(args.json), args.runtime)
+        run_one(json.loads(args.one), Path(args.json), args.runtime, args.workers)
         return
     jobs = [(algorithm, seed) for seed in args.seeds for algorithm in args.algorithms]
     commands = {file_of(args, *job): command_of(args, *job) for job in jobs}

@@ -131,16 +131,18 @@ def train(
     run_dir: str | Path | None = None,
     *,
     runtime: str = "serial",
+    num_workers: int = 1,
     listener: Listener = lambda progress: None,
 ) -> TrainResult:
     """Train to the end, or go on with the run in `run_dir`; without a directory nothing is written.
 
-    `runtime` is `serial` (one thread, the same every time) or `local` (asynchronous, on a Ray of its own).
+    `runtime` is `serial` (one thread, the same every time) or `local` (asynchronous, on a Ray of its own), where
+    `num_workers` processes share the devices.
 
     `config` is a configuration, its tables (`{"train": {"max_minutes": 5.0}}`) or a TOML file.
     """
     path = None if run_dir is None else Path(run_dir)
-    return ready_training(_config_of(config), path, listener, Engine(runtime)).run()
+    return ready_training(_config_of(config), path, listener, Engine(runtime, None, num_workers)).run()
 
 
 def evaluate(

@@ -30,7 +30,7 @@ def sensible(cuts: Sequence[Cut], numbers: Sequence[int]) -> list[int]:
     `numbers` says which familiar word each is; -1 for none. A familiar word is worth its width, all else less.
     """
     chosen: list[int] = []
-    is_letter = [len(word) == 1 for word in vocabulary()]
+    is_letter = _are_letters()
     for stretch, found in groupby(range(len(cuts)), key=lambda i: cuts[i].stretch):
         if stretch is None:
             continue
@@ -43,6 +43,12 @@ def sensible(cuts: Sequence[Cut], numbers: Sequence[int]) -> list[int]:
             best.append((worth + share * (cuts[i].end - cuts[i].start), (*way, i)))
         chosen += max(best)[1]
     return chosen
+
+
+@lru_cache(maxsize=1)
+def _are_letters() -> tuple[bool, ...]:
+    """Of each familiar word, whether it is a single letter."""
+    return tuple(len(word) == 1 for word in vocabulary())
 
 
 @lru_cache(maxsize=1)

@@ -92,12 +92,13 @@ def test_dark_on_light_and_light_on_dark_are_the_same_ink() -> None:
         assert np.abs(one.astype(int) - other.astype(int)).mean() < 3
 
 
-def test_the_outline_of_a_field_is_not_read() -> None:
-    framed = draw_line("Search", margin=10).copy()
+@pytest.mark.parametrize("gap", [0.0, 0.25])
+def test_the_outline_of_a_field_is_not_read_even_with_a_gap_for_its_label(gap: float) -> None:
+    plain = draw_line("Search", margin=10)
+    framed, paper = plain.copy(), plain[0, 0].copy()
     framed[0] = framed[-1] = framed[:, 0] = framed[:, -1] = (90, 90, 90)
-    assert [p.tobytes() for p in read_words(framed)] == [
-        p.tobytes() for p in read_words(draw_line("Search", margin=10))
-    ]
+    framed[0, 10 : 10 + round(gap * plain.shape[1])] = paper
+    assert [p.tobytes() for p in read_words(framed)] == [p.tobytes() for p in read_words(plain)]
 
 
 def test_round_corners_through_which_the_page_shines_are_not_read() -> None:
