@@ -171,15 +171,21 @@ def imitate(
     critic = [msgspec.to_builtins(p) for p in _fit_critic(policy, resolved, output, rounds)]
     about = {"suite": name, "mode": resolved.policy.label, "seed": resolved.seed}
     _write_start(out, policy, about | {"options": msgspec.to_builtins(chosen), "log": log, "critic": critic})
-    success = log[-1]["report"]["success"]
-    if json:
-        output.write_json(
-            {"out": str(out), "epochs": log[-1]["epoch"], "success": success, "is_reached": success >= target}
-        )
+    _tell_end(out, log[-1], target, output, is_json=json)
+
+
+def _tell_end(out: Path, last: Mapping[str, Any], target: float, output: Output, *, is_json: bool) -> None:
+    """What came of it, and what to try if that is not enough."""
+    success, never = last["report"]["success"], last["never_solved"]
+    problems = [f"the target of {target:.0%} was not reached"] if success < target else []
+    problems += [f"no task was solved of {', '.join(never)}"] if never else []
+    if is_json:
+        told = {"epochs": last["epoch"], "success": success, "never_solved": never, "is_reached": not problems}
+        output.write_json({"out": str(out)} | told)
     else:
-        output.write(f"{out}: {success:.1%} solved after {log[-1]['epoch']} epochs")
-    if success < target:
-        output.note(f"the target of {target:.0%} was not reached: try more --per-template or --max-epochs")
+        output.write(f"{out}: {success:.1%} solved after {last['epoch']} epochs")
+    if problems:
+        output.note(f"{'; '.join(problems)}: try more --per-template or --max-epochs")
 
 
 def _write_start(out: Path, policy: "AnyPolicy", log: Mapping[str, Any]) -> None:
@@ -210,8 +216,9 @@ def _imitate(
     with output.progress("imitating, at most", steps) as advance:
         for progress in imitate_expert(policy, tasks, config, options, tick=advance):
             sampled = "" if progress.sampled is None else f", {progress.sampled.success:.1%} with sampled actions"
+            left = f", {count} templates never" if (count := len(progress.never_solved)) else ""
             output.note(
-                f"epoch {progress.epoch}: loss {progress.loss:.3f}, {progress.report.success:.1%} solved{sampled}"
+                f"epoch {progress.epoch}: loss {progress.loss:.3f}, {progress.report.success:.1%} solved{sampled}{left}"
             )
             yield progress
 

@@ -1,8 +1,8 @@
 """Imitation: demonstrations in, a policy that succeeds about as often as wanted out.
 
 It learns the actions of a noisy expert at a few tasks of each template and stops as soon as it solves the wanted share
-of training tasks that were not demonstrated: reinforcement learning shall have something left to do. Templates that are
-solved less often are shown more often, so that it has something to begin with in each of them.
+of training tasks that were not demonstrated and has solved each template once: reinforcement learning shall have
+something left to do, and something to begin with everywhere. Templates that are solved less often are shown more often.
 """
 
 import math
@@ -52,6 +52,8 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     report: Report
     sampled: Report | None
     """Not measured with a pre-trained model, for which a check takes as long as an epoch."""
+    never_solved: tuple[str, ...]
+    """Templates of which no check so far solved a task."""
 
 
 Tick = Callable[[int], None]
@@ -65,7 +67,7 @@ def imitate(
     *,
     tick: Tick = lambda steps: None,
 ) -> Iterator[Progress]:
-    """Train a policy in place on tasks like these; yields the check of each epoch, until it is good enough.
+    """Train a policy in place on tasks like these; yields the check of each epoch, until it is good enough everywhere.
 
     `tick` is told how many steps each update was made of.
     """
@@ -79,6 +81,7 @@ def imitate(
     optimiser = torch.optim.AdamW(policy.parameters(), lr=options.learning_rate)
     order = np.random.default_rng(config.seed)
     solved = dict.fromkeys(templates, 0.5)
+    never_solved = set(templates)
     for epoch in range(1, options.max_epochs + 1):
         weights = np.array([HARDEST - solved[template] for template in templates])
         drawn = order.choice(len(moments), len(moments), p=weights / weights.sum())
@@ -89,8 +92,12 @@ def imitate(
         for name in solved:
             now = (greedy.by_template.get(name, 0.0) + (sampled or greedy).by_template.get(name, 0.0)) / 2
             solved[name] += (now - solved[name]) / 2
-        yield Progress(epoch=epoch, loss=loss, report=greedy, sampled=sampled)
-        if greedy.success >= options.target:
+            if now:
+                never_solved.discard(name)
+        yield Progress(
+            epoch=epoch, loss=loss, report=greedy, sampled=sampled, never_solved=tuple(sorted(never_solved))
+        )
+        if greedy.success >= options.target and not never_solved:
             return
 
 

@@ -30,6 +30,7 @@ from distrl.runtime.tensors import pack_tensors
 OnBadBatch = Callable[[Mapping[str, Any], bytes], str]
 """Takes the facts about a batch that was refused and its tensors as safetensors; where they are kept, or nothing."""
 MAX_BAD_UPDATES = 10
+SURPRISE_POWER = 0.5
 _COUNTERS = (
     "num_received",
     "num_untrainable",
@@ -173,7 +174,7 @@ class Learner:
             self.num_untrainable += 1
             return
         is_success = trajectory.outcome is Outcome.SUCCEEDED
-        surprise = self._curriculum.surprise(trajectory.task.template, is_success=is_success)
+        surprise = self._surprise(trajectory.task.template, is_success=is_success)
         self._curriculum.record(trajectory, is_success=is_success)
         gone = self.replay.add(trajectory, self._highest_priority * surprise)
         self._kept[trajectory.id] = self._keep(trajectory)
@@ -362,11 +363,20 @@ class Learner:
             base: list[float] = self.algorithm.priorities(batch, evaluation).tolist()
         return base
 
+    def _surprise(self, template: str, *, is_success: bool) -> float:
+        """A factor of a priority that makes P(tau) grow with the root of the surprise, whatever alpha is.
+
+        The curriculum is the run's, not the algorithm's: a comparison would otherwise compare how strong it is.
+        """
+        alpha = self.algorithm.sampling.alpha
+        surprise = self._curriculum.surprise(template, is_success=is_success)
+        return float(surprise ** (SURPRISE_POWER / alpha)) if alpha else 1.0
+
     def _reprioritise(self, ids: Sequence[str], base: Sequence[float]) -> None:
         priorities = {}
         for trajectory_id, priority in zip(ids, base, strict=True):
             kept = self._kept[trajectory_id]
-            priorities[trajectory_id] = priority * self._curriculum.surprise(kept.template, is_success=kept.is_success)
+            priorities[trajectory_id] = priority * self._surprise(kept.template, is_success=kept.is_success)
         self._highest_priority = max(self._highest_priority * 0.99, *base)
         self.replay.reprioritise(priorities)
 

@@ -42,10 +42,25 @@ def test_after_a_few_epochs_the_loss_has_fallen_and_some_tasks_are_solved_that_w
     assert all(p.report.episodes == 3 for p in made)
 
 
-@pytest.mark.learning
-def test_it_stops_as_soon_as_the_target_is_reached() -> None:
-    made = learn(target=0.0, max_epochs=5, per_template=1)
-    assert [p.epoch for p in made] == [1]
+@pytest.mark.parametrize(
+    ("target", "epochs"),
+    [pytest.param(0.3, 2, id="each was solved once"), pytest.param(0.6, 3, id="and so was as much as wanted")],
+)
+def test_it_stops_as_soon_as_the_target_is_reached_and_no_template_is_left_out(
+    monkeypatch: pytest.MonkeyPatch, target: float, epochs: int
+) -> None:
+    solved = [("set_alarm", "switch_alarm"), ("delete_alarm",), TEMPLATES, TEMPLATES]
+
+    def checks() -> Iterator[Report]:
+        for names in solved:
+            by_template = {name: float(name in names) for name in TEMPLATES}
+            report = msgspec.structs.replace(summarise([]), by_template=by_template, success=len(names) / 3)
+            yield from (report, report)  # the likeliest actions, and drawn ones
+
+    given = checks()
+    monkeypatch.setattr(imitation, "check", lambda *a, **o: next(given))
+    made = learn(target=target, max_epochs=4, per_template=1)
+    assert [p.never_solved for p in made] == [("delete_alarm",), (), ()][:epochs]
 
 
 @pytest.mark.learning

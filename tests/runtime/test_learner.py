@@ -106,15 +106,16 @@ def test_an_algorithm_without_priorities_samples_uniformly_whatever_it_says() ->
     assert {s.probability for s in learner.replay.sample(50)} == {0.25}
 
 
-def test_surprises_are_sampled_more_often() -> None:
-    learner = make_learner(FakeAlgorithm(), is_adaptive=True)
+@pytest.mark.parametrize("alpha", [1.0, 0.5, 0.25])
+def test_surprises_are_sampled_more_often_and_as_much_more_for_every_algorithm(alpha: float) -> None:
+    learner = make_learner(FakeAlgorithm(Sampling(alpha=alpha)), is_adaptive=True)
     for n in range(60):
         learner.receive(plain_trajectory(f"{n}", outcome=Outcome.FAILED))
     learner.receive(plain_trajectory("won", outcome=Outcome.SUCCEEDED))
     learner.receive(plain_trajectory("lost", outcome=Outcome.FAILED))
     drawn = {s.id: s.probability for s in learner.replay.sample(3000)}
-    # Success was expected in 0.5 * 0.97 ** 60 = 8 % of the cases: 0.94 against 0.13.
-    assert 5 < drawn["won"] / drawn["lost"] < 9
+    # Success was expected in 0.5 * 0.97 ** 60 = 8 % of the cases, then in 11 %: 0.94 against 0.13, and their roots.
+    assert drawn["won"] / drawn["lost"] == pytest.approx((0.94 / 0.13) ** 0.5, rel=0.03)
 
 
 @pytest.mark.parametrize(("beta", "power"), [(0.0, 0.0), (0.5, 0.5), (1.0, 1.0)])
