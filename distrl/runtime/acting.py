@@ -53,6 +53,15 @@ class RemoteActor:
         self._folder = folder
         self._adapter_config = adapter_config
 
+    def spending(self) -> dict[str, float]:
+        """What this worker has asked of the server so far; the fleet's are sums (members.py)."""
+        policy = self.policy
+        return {
+            "policy_calls": float(policy.num_calls),
+            "policy_tokens": float(policy.num_tokens),
+            "policy_cost": policy.spent,
+        }
+
     async def load(self, version: int, data: bytes) -> "Served":
         """Write an adapter down and have the server load it; `ServerError` unless it did."""
         directory = self._folder / f"{version}-{hashlib.blake2b(data, digest_size=6).hexdigest()}"

@@ -30,6 +30,7 @@ from distrl.policies.prompts import Message
 from distrl.runtime.acting import check_acting, make_remote_actor
 from distrl.runtime.api import Engine, ready_training
 from distrl.runtime.chat_model import ChatModel
+from distrl.runtime.members import SUMS
 from distrl.runtime.run_directory import RunDirectory
 from distrl.runtime.simulation import Simulation
 from distrl.runtime.tensors import pack_tensors
@@ -245,7 +246,8 @@ def test_a_run_whose_workers_act_through_a_server_learns_and_swaps_adapters(
 ) -> None:
     vllm = Vllm(model_of("llama"))
     with serving(vllm) as url:
-        config = config_for(model_of("llama"), url, tmp_path / "adapters")
+        prices = {"prompt_price": 0.5, "completion_price": 0.5}
+        config = config_for(model_of("llama"), url, tmp_path / "adapters", **prices)
         run = RunDirectory(tmp_path / "run")
         simulation = Simulation(config, run)
         run.open(config)
@@ -254,6 +256,12 @@ def test_a_run_whose_workers_act_through_a_server_learns_and_swaps_adapters(
         finally:
             run.close()
     rows = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
+    told = simulation.training.hub.fleet_means()
+    spent = [told[name] for name in ("policy_calls", "policy_tokens", "policy_cost")]
+    assert {name for name in told if name.startswith("policy_")} == SUMS
+    assert 0 < spent[0] <= len(vllm.asked)
+    assert spent[1] > 10 * spent[0]
+    assert spent[2] == pytest.approx(0.5e-6 * spent[1], abs=1e-6)
     assert len(rows) >= 2
     assert all(row["loss"] is not None for row in rows)
     assert abs(rows[0]["rho_mean"] - 1.0) < 0.05  # the server's probabilities are those of the learner
