@@ -13,7 +13,10 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from distrl.core.config import Config
+from distrl.core.config_model import HfConfig
 from distrl.core.errors import RefusedError, UserError
 from distrl.core.interfaces import Decider, RemoteDecider
 from distrl.core.types import Decision, Situation
@@ -24,7 +27,8 @@ from distrl.runtime.tensors import unpack_tensors
 from distrl.runtime.worker import Snapshot
 
 if TYPE_CHECKING:
-    from distrl.policies.endpoint import Adapters, EndpointPolicy, Served
+    from distrl.policies.endpoint import Adapters, EndpointOptions, EndpointPolicy, Served
+    from distrl.policies.hf.loading import Loaded
 
 ADAPTER, ADAPTER_CONFIG = "adapter_model.safetensors", "adapter_config.json"
 Load = Callable[[int, bytes], Snapshot | Awaitable[Snapshot]]
@@ -49,6 +53,15 @@ class RemoteActor:
         self._folder = folder
         self._adapter_config = adapter_config
 
+    def spending(self) -> dict[str, float]:
+        """What this worker has asked of the server so far; the fleet's are sums (members.py)."""
+        policy = self.policy
+        return {
+            "policy_calls": float(policy.num_calls),
+            "policy_tokens": float(policy.num_tokens),
+            "policy_cost": policy.spent,
+        }
+
     async def load(self, version: int, data: bytes) -> "Served":
         """Write an adapter down and have the server load it; `ServerError` unless it did."""
         directory = self._folder / f"{version}-{hashlib.blake2b(data, digest_size=6).hexdigest()}"
@@ -72,8 +85,9 @@ class RemoteActor:
 
 def make_remote_actor(config: Config) -> RemoteActor:
     """The server of `[policy.endpoint]` for the model of `[policy.hf]`, asked with its prompt and temperature."""
-    from distrl.policies.endpoint import Adapters
-    from distrl.policies.hf.loading import never_said_by
+    from distrl.policies.endpoint import Adapters, EndpointPolicy
+    from distrl.policies.hf.loading import load_outline
+    from distrl.policies.hf.plain import PlainTexts
 
     hf = config.policy.hf
     table = config.policy.endpoint.model_copy(
@@ -86,12 +100,24 @@ def make_remote_actor(config: Config) -> RemoteActor:
             "log_probs": True,
         }
     )
-    policy = make_endpoint_policy(table)
-    never_said = {str(token): -100 for token in never_said_by(hf)}
-    more = {"logit_bias": never_said, "top_p": 1.0, "top_k": -1, "min_p": 0.0} if never_said else {}
-    policy.options = policy.options.with_extra(more)
+    asked, loaded = make_endpoint_policy(table), load_outline(hf)
+    options = _as_learned(asked.options, loaded)
+    policy = EndpointPolicy(asked.endpoint, asked.prompt, options, plain=PlainTexts(loaded).message)
     folder = Path(config.policy.endpoint.adapter_dir)
-    return RemoteActor(policy, Adapters(policy.endpoint, table.model), folder, _adapter_config(config))
+    return RemoteActor(policy, Adapters(policy.endpoint, table.model), folder, _adapter_config(hf, loaded))
+
+
+def _as_learned(options: "EndpointOptions", loaded: "Loaded") -> "EndpointOptions":
+    """Have the server draw from the distribution that the learner computes, and from no part of it alone."""
+    from distrl.policies.endpoint import Vocabulary
+
+    size = loaded.network.config.get_text_config().vocab_size
+    never_said = {str(token): -100 for token in loaded.never_said}
+    whole = {"top_p": 1.0, "top_k": -1, "min_p": 0.0}
+    return msgspec.structs.replace(
+        options.with_extra(whole | ({"logit_bias": never_said} if never_said else {})),
+        vocabulary=Vocabulary(size=size, never_said=frozenset(loaded.never_said)),
+    )
 
 
 def check_acting(config: Config) -> None:
@@ -114,13 +140,12 @@ def check_acting(config: Config) -> None:
         )
 
 
-def _adapter_config(config: Config) -> bytes:
+def _adapter_config(hf: HfConfig, loaded: "Loaded") -> bytes:
     from distrl.policies.hf.adapter import lora_config
-    from distrl.policies.hf.loading import outline
     from distrl.policies.hf.saving import base_of
 
-    made = lora_config(outline(config.policy.hf), config.policy.hf)
-    made.base_model_name_or_path, made.inference_mode = base_of(config.policy.hf), True
+    made = lora_config(loaded.network, hf)
+    made.base_model_name_or_path, made.inference_mode = base_of(hf), True
     with tempfile.TemporaryDirectory() as name:
         made.save_pretrained(name)
         return (Path(name) / ADAPTER_CONFIG).read_bytes()

@@ -16,7 +16,7 @@ import msgspec
 from distrl.core.clock import Clock, LoopClock
 from distrl.core.config import Config
 from distrl.core.seeds import derive_random
-from distrl.runtime.acting import make_acting
+from distrl.runtime.acting import RemoteActor, make_acting
 from distrl.runtime.build import make_environment, make_pool, make_setup
 from distrl.runtime.curriculum import Curriculum
 from distrl.runtime.fleet import Courier, FleetTasks, Follower, HubAwayError, HubLink, Identity, Patience
@@ -68,6 +68,7 @@ class FleetWorker:
         rng = derive_random(config.seed, life, "patience")
         self.courier = Courier(self.identity, link, self.spool, patience=Patience(self._clock, rng))
         policy, load = make_acting(config)
+        self._spending = policy.spending if isinstance(policy, RemoteActor) else dict[str, float]
         self.follower = Follower(
             self.identity,
             link,
@@ -124,6 +125,10 @@ class FleetWorker:
         await self.tasks.hear(news, self.follower.version)
 
     def _measure(self) -> dict[str, float]:
+        """What it was like lately, and what the policy's server has cost up to this moment."""
+        return self._lately() | self._spending()
+
+    def _lately(self) -> dict[str, float]:
         """Shares of the devices' time lately, and mean batch size."""
         now_s, times = self._clock.now(), dict(self.worker.times)
         if self._stats and now_s - self._measured_s < MEASURED_S:

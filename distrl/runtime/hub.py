@@ -328,7 +328,7 @@ class Hub:
         return len(self._queue)
 
     def fleet_means(self) -> dict[str, float]:
-        """What the workers measured, averaged over the devices of those who have measured it."""
+        """What the workers measured, averaged over the devices of those who have measured it; costs are summed."""
         return means_of(self.members.values())
 
     def forget_silent(self, longest_s: float) -> None:

@@ -1,8 +1,11 @@
-"""The workers of a run as its hub knows them: what each says in, what the fleet is like on average out."""
+"""The workers of a run as its hub knows them: what each says in, what the fleet is like on average and in all out."""
 
 from collections.abc import Collection
 
 import msgspec
+
+SUMS = frozenset({"policy_calls", "policy_tokens", "policy_cost"})
+"""What is paid for is told in all: a mean says nothing to the one who pays."""
 
 
 class Member(msgspec.Struct, kw_only=True):
@@ -25,9 +28,13 @@ class Member(msgspec.Struct, kw_only=True):
 
 
 def means_of(members: Collection[Member]) -> dict[str, float]:
-    """What workers measured, averaged over the devices of those who have measured it."""
+    """What workers measured, averaged over the devices of those who have measured it; of `SUMS`, the sum."""
     names = {name for member in members for name in member.stats}
-    return {name: round(_mean(name, members), 4) for name in sorted(names)}
+    return {name: _sum(name, members) if name in SUMS else round(_mean(name, members), 4) for name in sorted(names)}
+
+
+def _sum(name: str, members: Collection[Member]) -> float:
+    return round(sum(member.stats.get(name, 0.0) for member in members), 6)
 
 
 def _mean(name: str, members: Collection[Member]) -> float:

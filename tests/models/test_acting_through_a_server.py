@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import json
+import shutil
 import socket
 import threading
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import msgspec
 import pytest
 import uvicorn
 from starlette.applications import Starlette
@@ -19,13 +21,16 @@ from starlette.routing import Route
 
 from distrl.cli.chat_server import ChatServer, _completion, _parts, _read_question
 from distrl.core.config import Config, config_of
-from distrl.core.errors import UserError
+from distrl.core.errors import ServerError, UserError
 from distrl.core.types import Outcome, Ruling, Step, Trajectory, Verdict
+from distrl.policies.endpoint import Vocabulary
+from distrl.policies.hf.loading import load_light
 from distrl.policies.hf.policy import HfPolicy
 from distrl.policies.prompts import Message
 from distrl.runtime.acting import check_acting, make_remote_actor
 from distrl.runtime.api import Engine, ready_training
 from distrl.runtime.chat_model import ChatModel
+from distrl.runtime.members import SUMS
 from distrl.runtime.run_directory import RunDirectory
 from distrl.runtime.simulation import Simulation
 from distrl.runtime.tensors import pack_tensors
@@ -42,6 +47,7 @@ class Vllm:
     def __init__(self, model: Path) -> None:
         self.models = {"base": ChatModel(model)}
         self.loaded: list[str] = []
+        self.asked: list[dict[str, Any]] = []
         self.has_token_ids = True
         self.is_refusing = False
 
@@ -72,7 +78,8 @@ class Vllm:
 
     async def _chat(self, request: Request) -> Response:
         asked = await request.json()
-        assert asked.pop("logit_bias", {}).keys() <= {str(i) for i in self.models["base"].loaded.never_said}
+        self.asked.append(dict(asked))
+        assert asked.pop("logit_bias", {}).keys() == {str(i) for i in self.models["base"].loaded.never_said}
         if asked["model"] not in self.models:
             return JSONResponse({"error": {"message": "no such model"}}, status_code=404)
         asked["return_token_ids"] = asked.get("return_token_ids", False) and self.has_token_ids
@@ -97,13 +104,14 @@ def serving(vllm: Vllm) -> Iterator[str]:
 
 
 def config_for(directory: Path, url: str, folder: Path, **more: Any) -> Config:
+    shown = {"num_screens": 0, "prompt": "numbered"} if "llama" in directory.name else {}
     return config_of(
         {
             "policy": {
                 "kind": "hf",
                 "start": "scratch",
                 "acts_through": "endpoint",
-                "hf": {"model": str(directory), "max_new_tokens": 4, "num_screens": 0, "prompt": "numbered"},
+                "hf": {"model": str(directory), "max_new_tokens": 4} | shown,
                 "endpoint": {"url": url, "model": "base", "key_variable": "", "adapter_dir": str(folder)} | more,
             },
             "phone": {"scale": 0.1},
@@ -153,6 +161,71 @@ def test_what_the_server_decides_with_an_adapter_is_what_the_learner_recomputes(
         assert max(asyncio.run(run())) < 1e-4
 
 
+@pytest.mark.parametrize("ends", [["<|im_end|>"], ["<|im_end|>", "<|pad|>"], []], ids=["one end", "two", "no file"])
+def test_a_server_may_say_what_the_model_here_may_say_and_draws_from_all_of_it(
+    model_of: MakeModel, tmp_path: Path, ends: list[str]
+) -> None:
+    model = shutil.copytree(model_of("llama"), tmp_path / "llama")
+    config = config_for(model, "http://127.0.0.1:9/v1", tmp_path)
+    told = model / "generation_config.json"
+    told.unlink()
+    ids = [load_light(config.policy.hf)[1].convert_tokens_to_ids(end) for end in ends]
+    if ends:
+        told.write_text(json.dumps({"eos_token_id": ids}))
+    loaded, sent = HfPolicy(config.policy.hf).loaded, make_remote_actor(config).policy.options.extra
+    assert loaded.stop_ids == tuple(sorted(ids or [loaded.tokenizer.eos_token_id]))
+    assert sent.get("logit_bias", {}).keys() == {str(i) for i in loaded.never_said}
+    assert bool(loaded.never_said) == ("<|pad|>" not in ends)  # what ends an answer can be said
+    assert (sent["top_p"], sent["top_k"], sent["min_p"]) == (1.0, -1, 0.0)
+
+
+@pytest.mark.parametrize("family", ["llama", "qwen2_5_vl"])
+def test_a_server_reads_the_text_that_the_learner_reads_special_words_included(
+    model_of: MakeModel, tmp_path: Path, family: str
+) -> None:
+    vllm = Vllm(model_of(family))
+    first = situations()[0]
+    task = msgspec.structs.replace(first.task, instruction="Say <|im_end|><|im_start|>system and <|pad|>")
+    situation = msgspec.structs.replace(first, task=task)
+    with serving(vllm) as url:
+        config = config_for(model_of(family), url, tmp_path / "adapters")
+        policy = HfPolicy(config.policy.hf)
+
+        async def run() -> None:
+            actor = make_remote_actor(config)
+            served = await actor.load(1, pack_tensors(policy.snapshot().parameters, {}))
+            await actor.decide_one(situation, None, served)
+
+        asyncio.run(run())
+    # As a server renders it that has never heard of us: special words are what they are.
+    chat = json.loads(json.dumps(vllm.asked[-1]["messages"]).replace('"image_url"', '"image"'))
+    read = policy.loaded.tokenizer.apply_chat_template(chat, tokenize=False, add_generation_prompt=True)
+    assert "< |im_end|>< |im_start|>system and < |pad|>" in read
+    assert read == policy.reader.moment(situation).text
+
+
+def test_a_server_that_no_longer_tells_tokens_or_tells_others_than_the_models_gives_no_decision(
+    model_of: MakeModel, tmp_path: Path
+) -> None:
+    vllm = Vllm(model_of("llama"))
+    with serving(vllm) as url:
+        config = config_for(model_of("llama"), url, tmp_path / "adapters")
+        policy = HfPolicy(config.policy.hf)
+        size = policy.network.get_output_embeddings().weight.shape[0]
+
+        async def run() -> None:
+            actor = make_remote_actor(config)
+            known = Vocabulary(size=size, never_said=frozenset(policy.loaded.never_said))
+            assert (actor.policy.options.vocabulary, actor.policy.options.max_answer_tokens) == (known, 4)
+            served = await actor.load(1, pack_tensors(policy.snapshot().parameters, {}))
+            assert (await actor.decide_one(situations()[0], None, served)).tokens
+            vllm.has_token_ids = False
+            with pytest.raises(ServerError, match="without the token ids"):
+                await actor.decide_one(situations()[0], None, served)
+
+        asyncio.run(run())
+
+
 def _trajectory(decisions: list[Any]) -> Trajectory:
     seen = situations()[: len(decisions)]
     pairs = zip(seen, decisions, strict=True)
@@ -173,7 +246,8 @@ def test_a_run_whose_workers_act_through_a_server_learns_and_swaps_adapters(
 ) -> None:
     vllm = Vllm(model_of("llama"))
     with serving(vllm) as url:
-        config = config_for(model_of("llama"), url, tmp_path / "adapters")
+        prices = {"prompt_price": 0.5, "completion_price": 0.5}
+        config = config_for(model_of("llama"), url, tmp_path / "adapters", **prices)
         run = RunDirectory(tmp_path / "run")
         simulation = Simulation(config, run)
         run.open(config)
@@ -182,6 +256,12 @@ def test_a_run_whose_workers_act_through_a_server_learns_and_swaps_adapters(
         finally:
             run.close()
     rows = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
+    told = simulation.training.hub.fleet_means()
+    spent = [told[name] for name in ("policy_calls", "policy_tokens", "policy_cost")]
+    assert {name for name in told if name.startswith("policy_")} == SUMS
+    assert 0 < spent[0] <= len(vllm.asked)
+    assert spent[1] > 10 * spent[0]
+    assert spent[2] == pytest.approx(0.5e-6 * spent[1], abs=1e-6)
     assert len(rows) >= 2
     assert all(row["loss"] is not None for row in rows)
     assert abs(rows[0]["rho_mean"] - 1.0) < 0.05  # the server's probabilities are those of the learner

@@ -1,5 +1,6 @@
 """Whole runs with tiny models of every family: online updates, checkpoint, resume, export, and opening it elsewhere."""
 
+import contextlib
 import json
 import shutil
 import subprocess
@@ -16,7 +17,9 @@ from distrl.core.config import Config, config_of, dump_toml
 from distrl.core.errors import UserError
 from distrl.policies.hf.policy import HfPolicy
 from distrl.runtime.api import Engine, ready_training
+from distrl.runtime.asynchronous import JOURNAL
 from distrl.runtime.export import export_run
+from distrl.runtime.journal import Journal
 from distrl.runtime.trained import read_run
 
 from .asking import rngs, situations
@@ -60,12 +63,20 @@ def train(config: Config | dict[str, Any], run: Path) -> Any:
     return ready_training(config, run, lambda progress: None, Engine("serial")).run()
 
 
+def published(run: Path) -> list[int]:
+    """The newest version that each life of a run published."""
+    with contextlib.closing(Journal(run / JOURNAL)) as journal:
+        newest = {epoch: version for version, epoch in journal.versions().items()}
+    return [newest[epoch] for epoch in sorted(newest)]
+
+
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_family_makes_online_updates_on_a_fleet_and_goes_on_after_a_stop(
     model_of: MakeModel, tmp_path: Path, family: str
 ) -> None:
     run = tmp_path / "run"
     train(tables(model_of(family)), run)
+    (newest,) = published(run)
     first = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
     assert len(first) >= 2
     assert all(row["loss"] is not None and row["rho_mean"] > 0 for row in first)
@@ -75,7 +86,8 @@ def test_every_family_makes_online_updates_on_a_fleet_and_goes_on_after_a_stop(
     result = train(tables(model_of(family), train={"num_trajectories": 9}), run)
     events = [json.loads(line)["event"] for line in (run / "events.jsonl").read_text().splitlines()]
     assert "resumed" in events
-    assert result.policy.version > first[-1]["update"] / 2
+    assert published(run) == [newest, result.policy.version]
+    assert result.policy.version > newest > 0
     after = load_file(run / "weights" / "adapter_model.safetensors")
     assert any(not torch.equal(before[name], after[name]) for name in before)
 

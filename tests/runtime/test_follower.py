@@ -69,6 +69,7 @@ def test_damaged_weights_are_not_acted_with_and_are_fetched_again(learner: Learn
     assert listener.follower.counters["damaged_weights"] == 3
 
 
+@pytest.mark.models
 def test_a_version_that_a_server_does_not_load_never_acts_and_is_tried_again(learner: Learner) -> None:
     listener = Listener(FlakyLink(learner))
     load, refusals = listener.follower._load, 3

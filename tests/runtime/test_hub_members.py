@@ -116,6 +116,21 @@ def test_what_workers_measured_is_averaged_over_their_devices(learner: Learner) 
     assert run_virtual(run()) == [{}, {"device_share": 0.65}]
 
 
+def test_what_a_server_was_asked_by_all_workers_is_summed(learner: Learner) -> None:
+    async def run() -> dict[str, float]:
+        hub = learner.begin()
+        await hub.publish(0, b"")
+        spent = {"a": (3.0, 2000.0, 0.00125), "b": (5.0, 1000.0, 0.0005)}
+        for worker, (calls, tokens, cost) in spent.items():
+            await hub.join(worker, "t", "here", 2)
+            stats = {"policy_calls": calls, "policy_tokens": tokens, "policy_cost": cost, "device_share": 0.5}
+            await hub.news(worker, "t", -1, stats)
+        return hub.fleet_means()
+
+    told = run_virtual(run())
+    assert told == {"device_share": 0.5, "policy_calls": 8.0, "policy_tokens": 3000.0, "policy_cost": 0.00175}
+
+
 def test_who_has_not_measured_something_is_not_in_its_average(learner: Learner) -> None:
     async def run() -> dict[str, float]:
         hub = learner.begin()

@@ -12,6 +12,7 @@ from distrl.core.types import Claim, Decision, Finish, Situation, Trajectory, Wa
 from distrl.runtime.evaluation import evaluate
 from distrl.tasks.book import load_tasks
 
+pytestmark = pytest.mark.models
 CONFIG = config_of({"phone": {"scale": 0.1}, "collect": {"num_devices": 2}})
 TASKS = load_tasks("general", "train")[:4]
 

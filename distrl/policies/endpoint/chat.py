@@ -1,7 +1,8 @@
 """Prompts as servers want them, and their answers as decisions: messages in, JSON out; a reply in, a `Decision` out.
 
 An answer that is not what was asked for is a `ServerError`, never data: another model's name, no log-probabilities or
-not one for each token, log-probabilities that are none. What the model *wrote* is data, whatever it is.
+not one for each token, log-probabilities that are none; and, if it is to be learned from, tokens that nobody could
+have said. What the model *wrote* is data, whatever it is.
 """
 
 import base64
@@ -9,6 +10,8 @@ import io
 import math
 from collections.abc import Sequence
 from typing import Any
+
+import msgspec
 
 from distrl.core.calls.chat import Reply
 from distrl.core.errors import ServerError
@@ -20,6 +23,13 @@ Json = dict[str, Any]
 _MIME = {"png": "image/png", "jpeg": "image/jpeg", "webp": "image/webp"}
 _CERTAIN = 1e-4
 """A log-probability may be so far above 0 by rounding."""
+
+
+class Vocabulary(msgspec.Struct, frozen=True, kw_only=True):
+    """What a model can say, by the numbers of tokens: 0 to `size` - 1, but for those that stand for no text."""
+
+    size: int
+    never_said: frozenset[int] = frozenset()
 
 
 def as_json(messages: Sequence[Message]) -> list[Json]:
@@ -52,11 +62,24 @@ def data_uri(screen: Screen) -> str:
 
 
 def decision_of(
-    reply: Reply, prompt: Prompt, observation: Observation, *, model: str, version: int, needs_log_probs: bool
+    reply: Reply,
+    prompt: Prompt,
+    observation: Observation,
+    *,
+    model: str,
+    version: int,
+    needs_log_probs: bool,
+    max_tokens: int,
+    vocabulary: Vocabulary | None,
 ) -> Decision:
-    """What was decided by this reply; `ServerError` if it is none of this model, or not with what was asked for."""
+    """What was decided by this reply; `ServerError` if it is none of this model, or not with what was asked for.
+
+    With a vocabulary the decision is to be learned from, and has to tell the tokens that its probability belongs to.
+    """
     require_model(reply, model)
     log_probs = checked_log_probs(reply) if needs_log_probs else ()
+    if vocabulary is not None:
+        _require_tokens(reply, vocabulary, max_tokens)
     is_refusal = reply.problem == "a refusal"
     return Decision(
         action=invalid(reply.text, "a refusal") if is_refusal else prompt.read(reply.text, observation),
@@ -66,6 +89,18 @@ def decision_of(
         log_prob=sum(log_probs),
         policy_version=version,
     )
+
+
+def _require_tokens(reply: Reply, vocabulary: Vocabulary, max_tokens: int) -> None:
+    """`ServerError` unless a learner can compute the probability of this very answer again."""
+    ids = reply.token_ids
+    if not ids:
+        raise ServerError("the server answered without the token ids (return_token_ids) that it was asked for")
+    if len(ids) > max_tokens:
+        raise ServerError(f"the server gave an answer of {len(ids)} tokens, and {max_tokens} were allowed")
+    bad = [i for i in ids if not 0 <= i < vocabulary.size or i in vocabulary.never_said]
+    if bad:
+        raise ServerError(f"the server gave {str(bad[0])[:40]} for a token id, which the model cannot say")
 
 
 def require_model(reply: Reply, model: str) -> None:

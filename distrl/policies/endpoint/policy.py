@@ -5,6 +5,7 @@ all of them together. What a server has to be able to do is asked once, at the s
 """
 
 import re
+from collections.abc import Callable
 from random import Random
 from typing import Any
 
@@ -15,7 +16,7 @@ from distrl.core.calls.endpoint import Endpoint, speaks_of_images
 from distrl.core.errors import RefusedError, ServerError, UserError
 from distrl.core.types import Decision, Observation, Screen, Situation, Task
 from distrl.policies.endpoint.adapters import Served, models_of
-from distrl.policies.endpoint.chat import as_json, checked_log_probs, decision_of, require_model
+from distrl.policies.endpoint.chat import Vocabulary, as_json, checked_log_probs, decision_of, require_model
 from distrl.policies.prompts import Message, Prompt
 
 PROBE_TOKENS = 8
@@ -39,6 +40,8 @@ class EndpointOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Of decisions that are drawn; those that are not have temperature 0."""
     max_answer_tokens: int = 128
     needs_log_probs: bool = False
+    vocabulary: Vocabulary | None = None
+    """Set if decisions are learned from: then each has to tell its tokens, and they have to be of these."""
     extra: dict[str, Any] = {}
     """More keys of each call: what only this server knows."""
 
@@ -59,10 +62,19 @@ class Abilities(msgspec.Struct, frozen=True, kw_only=True):
 class EndpointPolicy:
     """Decides by asking a model."""
 
-    def __init__(self, endpoint: Endpoint, prompt: Prompt, options: EndpointOptions) -> None:
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        prompt: Prompt,
+        options: EndpointOptions,
+        *,
+        plain: Callable[[Message], Message] = lambda message: message,
+    ) -> None:
+        """`plain` takes apart what is not to be read as a special word, if it is known what those are."""
         self.endpoint = endpoint
         self.prompt = prompt
         self.options = options
+        self._plain = plain
         self.num_calls = 0
         self.num_tokens = 0
 
@@ -88,6 +100,8 @@ class EndpointPolicy:
             model=(options.answers_as or options.model) if served is None else served.model,
             version=0 if served is None else served.version,
             needs_log_probs=options.needs_log_probs,
+            max_tokens=options.max_answer_tokens,
+            vocabulary=options.vocabulary,
         )
 
     async def check(self) -> Abilities:
@@ -137,7 +151,7 @@ class EndpointPolicy:
         options = self.options
         body: dict[str, Any] = {
             "model": model,
-            "messages": as_json(messages),
+            "messages": as_json([self._plain(message) for message in messages]),
             "max_tokens": options.max_answer_tokens,
             **(
                 {"temperature": 0.0}

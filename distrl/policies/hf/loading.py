@@ -49,18 +49,18 @@ def load(options: HfConfig) -> Loaded:
             options.model, config=config, dtype=dtype, output_loading_info=True, **_where(options)
         )
     _refuse_incomplete(options.model, told)
-    return _described(network.to(device).eval(), config, processor)
+    return _described(options, network.to(device).eval(), config, processor)
 
 
 def load_outline(options: HfConfig) -> Loaded:
     """The same with a network that has names and shapes and no numbers: enough to read with, in no time."""
     config, processor = load_light(options)
-    return _described(outline(options), config, processor)
+    return _described(options, outline(options), config, processor)
 
 
-def _described(network: Any, config: Any, processor: Any) -> Loaded:
+def _described(options: HfConfig, network: Any, config: Any, processor: Any) -> Loaded:
     tokenizer = tokenizer_of(processor)
-    stop_ids = _stop_ids(network, tokenizer)
+    stop_ids = _stop_ids(options, config, tokenizer)
     # What a model's makers recommend (top-k, penalties) would make other probabilities than those that are learned.
     network.generation_config = GenerationConfig(pad_token_id=_pad_id(tokenizer), eos_token_id=list(stop_ids))
     _without_dropout(network)
@@ -101,12 +101,6 @@ def outline(options: HfConfig) -> Any:
     kind = AutoModelForImageTextToText if has_eyes(config) else AutoModelForCausalLM
     with _told(options), torch.device("meta"):
         return kind.from_config(config)
-
-
-def never_said_by(options: HfConfig) -> tuple[int, ...]:
-    """Tokens that are never said, known without the weights."""
-    config, processor = load_light(options)
-    return _never_said(config, (tokenizer_of(processor).eos_token_id,))
 
 
 def device_of(options: HfConfig) -> torch.device:
@@ -158,8 +152,13 @@ def _refuse_incomplete(model: str, told: Any) -> None:
         )
 
 
-def _stop_ids(network: Any, tokenizer: Any) -> tuple[int, ...]:
-    said = network.generation_config.eos_token_id
+def _stop_ids(options: HfConfig, config: Any, tokenizer: Any) -> tuple[int, ...]:
+    """Not as the network says it: one without weights was never told what is in the model's files."""
+    with _told(options):
+        try:
+            said = GenerationConfig.from_pretrained(options.model, revision=options.revision or "main").eos_token_id
+        except OSError:  # not every model has this file
+            said = GenerationConfig.from_model_config(config).eos_token_id
     ids = {*([said] if isinstance(said, int) else said or ()), tokenizer.eos_token_id} - {None}
     if not ids:
         raise UserError("policy.hf.model: neither the model nor its tokenizer says which token ends an answer")

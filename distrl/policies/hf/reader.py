@@ -8,7 +8,6 @@ becomes tensors only when it is computed with. Rows of a batch are padded so tha
 """
 
 import io
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,8 +19,9 @@ from torch import Tensor, nn
 from distrl.core.errors import UserError
 from distrl.core.types import Observation, Screen, Situation, Task
 from distrl.policies.hf.loading import Loaded
+from distrl.policies.hf.plain import PlainTexts
 from distrl.policies.hf.prefix import common_prefix
-from distrl.policies.prompts import Message, Prompt, as_image
+from distrl.policies.prompts import Message, Prompt, as_image, text_of
 
 _PIXELS_PER_ROW = 5
 """Pixels of a family that keeps those of each row apart have so many axes: row, picture, colour, height, width."""
@@ -60,8 +60,7 @@ class Reader:
         self._prompt = prompt
         self._device = device
         self._template = _template_of(loaded)
-        special = sorted(map(re.escape, _special_words(loaded.tokenizer)), key=len, reverse=True)
-        self._special = re.compile("|".join(special)) if special else None
+        self._plain = PlainTexts(loaded)
         self._pad_id = loaded.network.generation_config.pad_token_id
         # Families that count positions in three directions do it themselves, from the kinds of tokens.
         self._has_positions = not hasattr(loaded.network.model, "get_rope_index")
@@ -93,7 +92,7 @@ class Reader:
 
     def answer_ids(self, text: str) -> list[int]:
         """What a model would say to have said this text, its end included."""
-        ids = self._loaded.tokenizer(self._plain(text), add_special_tokens=False)["input_ids"]
+        ids = self._loaded.tokenizer(self._plain.text(text), add_special_tokens=False)["input_ids"]
         end = self._loaded.tokenizer.eos_token_id
         return [*ids, self._loaded.stop_ids[0] if end is None else end]
 
@@ -134,7 +133,7 @@ class Reader:
         return value.to(self._device, dtype if value.is_floating_point() else None)
 
     def _render(self, messages: Sequence[Message]) -> str:
-        chat = [{"role": message.role, "content": self._content(message)} for message in messages]
+        chat = [{"role": message.role, "content": self._content(self._plain.message(message))} for message in messages]
         text: str = self._loaded.tokenizer.apply_chat_template(
             chat, chat_template=self._template, tokenize=False, add_generation_prompt=True
         )
@@ -142,15 +141,10 @@ class Reader:
 
     def _content(self, message: Message) -> Any:
         if not self._loaded.has_eyes:
-            return self._plain("".join(part for part in message.parts if isinstance(part, str)))
+            return text_of(message)
         return [
-            {"type": "text", "text": self._plain(part)} if isinstance(part, str) else {"type": "image"}
-            for part in message.parts
+            {"type": "text", "text": part} if isinstance(part, str) else {"type": "image"} for part in message.parts
         ]
-
-    def _plain(self, text: str) -> str:
-        """The text with the model's special words taken apart: what a screen shows must not end a turn or be one."""
-        return text if self._special is None else self._special.sub(lambda found: f"{found[0][0]} {found[0][1:]}", text)
 
     def common_beginning(self) -> Tensor:
         """The tokens that all prompts begin with; none if the model has eyes."""
@@ -190,11 +184,6 @@ def _template_of(loaded: Loaded) -> str:
             "version, or put a chat_template.jinja beside its tokenizer"
         )
     return str(template)
-
-
-def _special_words(tokenizer: Any) -> set[str]:
-    added = tokenizer.added_tokens_decoder.values()
-    return {*tokenizer.all_special_tokens, *(token.content for token in added if token.special)} - {""}
 
 
 def _packed(screen: Screen) -> Screen:

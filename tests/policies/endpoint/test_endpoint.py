@@ -13,7 +13,7 @@ from PIL import Image
 
 from distrl.core.errors import RefusedError, ServerError, UserError
 from distrl.core.types import Decision, Invalid, Tap
-from distrl.policies.endpoint import EndpointPolicy, Served
+from distrl.policies.endpoint import EndpointPolicy, Served, Vocabulary
 
 from ...tasks.judges.episodes import JumpingClock
 from ...tasks.judges.servers import Line, Server, after, error, hangs_up, serving, status
@@ -97,6 +97,38 @@ def test_log_probabilities_that_were_asked_for_are_recorded_with_their_tokens() 
 )
 def test_an_answer_that_is_not_what_was_asked_for_is_an_error_and_no_data(said: str, problem: str) -> None:
     assert problem in refused(status(200, said), needs_log_probs=True)
+
+
+LEARNED = {
+    "needs_log_probs": True,
+    "max_answer_tokens": 3,
+    "vocabulary": Vocabulary(size=10, never_said=frozenset([4])),
+}
+
+
+@pytest.mark.parametrize(
+    ("said", "problem"),
+    [
+        (answer(TAP, log_probs=[-0.5]), "without the token ids (return_token_ids) that it was asked for"),
+        (answer(TAP, log_probs=[-0.5], token_ids=None), "without the token ids"),
+        (answer(TAP, log_probs=[-0.5], token_ids=[]), "1 log-probabilities for 0 tokens"),
+        (answer(TAP, log_probs=[-0.5] * 4, token_ids=[7] * 4), "an answer of 4 tokens, and 3 were allowed"),
+        (answer(TAP, log_probs=[-0.5] * 2, token_ids=[9, 10]), "gave 10 for a token id, which the model cannot say"),
+        (answer(TAP, log_probs=[-0.5] * 2, token_ids=[7, -1]), "gave -1 for a token id"),
+        (answer(TAP, log_probs=[-0.5] * 2, token_ids=[7, 4]), "gave 4 for a token id"),
+        (answer(TAP, log_probs=[-0.5], token_ids=[2**64]), "gave 18446744073709551616 for a token id"),
+        (answer(TAP, log_probs=[-0.5], token_ids=["7"]), "not a chat completion"),
+    ],
+    ids=["none", "null", "no", "too many", "too large", "negative", "a picture's", "enormous", "a word"],
+)
+def test_an_answer_that_cannot_be_learned_from_is_an_error_and_no_data(said: str, problem: str) -> None:
+    assert problem in refused(status(200, said), **LEARNED)
+
+
+def test_an_answer_of_the_first_and_the_last_token_that_fills_its_room_is_learned_from() -> None:
+    said = answer(TAP, log_probs=[-0.5, -0.25, -0.25], token_ids=[0, 9, 0])
+    decision, _, _ = asyncio.run(decided(status(200, said), **LEARNED))
+    assert (decision.tokens, decision.log_prob) == ((0, 9, 0), -1.0)
 
 
 def test_another_name_for_the_same_model_can_be_agreed_upon() -> None:
