@@ -113,7 +113,8 @@ def _as_learned(options: "EndpointOptions", loaded: "Loaded") -> "EndpointOption
 
     size = loaded.network.config.get_text_config().vocab_size
     never_said = {str(token): -100 for token in loaded.never_said}
-    whole = {"top_p": 1.0, "top_k": -1, "min_p": 0.0}
+    # A server that was told nothing of generation knows one end of an answer; the learner may know more.
+    whole = {"top_p": 1.0, "top_k": -1, "min_p": 0.0, "stop_token_ids": list(loaded.stop_ids)}
     return msgspec.structs.replace(
         options.with_extra(whole | ({"logit_bias": never_said} if never_said else {})),
         vocabulary=Vocabulary(size=size, never_said=frozenset(loaded.never_said)),

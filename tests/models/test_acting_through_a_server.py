@@ -177,6 +177,7 @@ def test_a_server_may_say_what_the_model_here_may_say_and_draws_from_all_of_it(
     assert sent.get("logit_bias", {}).keys() == {str(i) for i in loaded.never_said}
     assert bool(loaded.never_said) == ("<|pad|>" not in ends)  # what ends an answer can be said
     assert (sent["top_p"], sent["top_k"], sent["min_p"]) == (1.0, -1, 0.0)
+    assert tuple(sent["stop_token_ids"]) == loaded.stop_ids
 
 
 @pytest.mark.parametrize("family", ["llama", "qwen2_5_vl"])
