@@ -1,8 +1,9 @@
 """Imitation: demonstrations in, a policy that succeeds about as often as wanted out.
 
 It learns the actions of a noisy expert at a few tasks of each template and stops as soon as it solves the wanted share
-of training tasks that were not demonstrated and has solved each template once: reinforcement learning shall have
-something left to do, and something to begin with everywhere. Templates that are solved less often are shown more often.
+of training tasks that were not demonstrated, or a little more if there are templates that it has never solved:
+reinforcement learning shall have something left to do, and something to begin with everywhere. Templates that are
+solved less often are shown more often.
 """
 
 import math
@@ -26,6 +27,8 @@ from distrl.tasks.fresh import FreshTasks
 
 HARDEST = 1.05
 """A template is shown with a weight of this less its success."""
+LEEWAY = 0.05
+"""How far beyond its target imitation goes for the sake of a template that it has never solved."""
 CHECKED_FROM = 10**8
 """Numbers of the tasks that imitation is checked with; those that are shown have lower ones."""
 
@@ -97,7 +100,7 @@ def imitate(
         yield Progress(
             epoch=epoch, loss=loss, report=greedy, sampled=sampled, never_solved=tuple(sorted(never_solved))
         )
-        if greedy.success >= options.target and not never_solved:
+        if greedy.success >= options.target + (LEEWAY if never_solved else 0.0):
             return
 
 
