@@ -121,6 +121,7 @@ def _adapter_config(config: Config) -> bytes:
 
     made = lora_config(outline(config.policy.hf), config.policy.hf)
     made.base_model_name_or_path, made.inference_mode = base_of(config.policy.hf), True
+    made.revision = config.policy.hf.revision or None
     with tempfile.TemporaryDirectory() as name:
         made.save_pretrained(name)
         return (Path(name) / ADAPTER_CONFIG).read_bytes()

@@ -156,8 +156,9 @@ def test_checkpoints_and_exports_open_without_us(model_of: MakeModel, tmp_path: 
 
 
 def test_the_command_line_exports_both_ways_and_refuses_others(model_of: MakeModel, tmp_path: Path) -> None:
-    run = tmp_path / "run"
-    train(tables(model_of("llama"), train={"num_trajectories": 2}), run)
+    run, config = tmp_path / "run", tables(model_of("llama"), train={"num_trajectories": 2})
+    config["policy"]["hf"]["revision"] = "tried"
+    train(config, run)
 
     def export(*arguments: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "distrl", "export", "--run", str(run), *arguments]
@@ -166,6 +167,7 @@ def test_the_command_line_exports_both_ways_and_refuses_others(model_of: MakeMod
     done = export("--to", "peft", str(tmp_path / "adapter"))
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "adapter" / "adapter_config.json").exists()
+    assert 'revision="tried")' in (tmp_path / "adapter" / "README.md").read_text()
     assert export("--to", "onnx", "--out", str(tmp_path / "graph")).returncode == 2
     assert not (tmp_path / "graph").exists()
 
