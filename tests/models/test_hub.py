@@ -1,4 +1,4 @@
-"""Models by their names on the hub: found in the cache of `HF_HOME` while offline, at the revision that was asked for."""
+"""Models by their names on the hub: found in the cache of `HF_HOME` while offline, at the revision asked for."""
 
 import json
 import os

@@ -4,7 +4,6 @@ One family here; all of them, and the paper's policy, with DISTRL_TEST_FAMILIES=
 """
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -18,11 +17,10 @@ from distrl.core.config import config_of, dump_toml
 
 from . import autoui
 from .conftest import MakeModel
-from .families import FAMILIES
+from .families import CHOSEN, IS_ALL
 from .test_runs import tables
 
 pytestmark = [pytest.mark.models, pytest.mark.slow, pytest.mark.timeout(600)]
-CHOSEN = (*FAMILIES, "autoui") if os.environ.get("DISTRL_TEST_FAMILIES") == "all" else ("qwen2_5_vl",)
 
 
 def run_of(family: str, model_of: MakeModel, place: Path) -> dict[str, Any]:
@@ -37,7 +35,7 @@ def run_of(family: str, model_of: MakeModel, place: Path) -> dict[str, Any]:
     return made
 
 
-@pytest.mark.parametrize("family", CHOSEN)
+@pytest.mark.parametrize("family", (*CHOSEN, "autoui") if IS_ALL else CHOSEN)
 def test_a_family_is_trained_by_processes_beside_each_other_and_goes_on(
     model_of: MakeModel, tmp_path: Path, family: str
 ) -> None:
