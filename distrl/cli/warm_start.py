@@ -151,12 +151,13 @@ def imitate(
 
     import msgspec
 
-    from distrl.runtime.imitation import ImitationOptions
+    from distrl.runtime.imitation import ImitationOptions, entropy_weight_of
     from distrl.runtime.policies import load_start
 
     chosen = ImitationOptions(
         per_template=per_template,
         noise=noise,
+        entropy_weight=entropy_weight_of(resolved.policy.kind),
         target=target,
         max_epochs=max_epochs,
         checks_per_template=checks,

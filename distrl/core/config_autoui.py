@@ -16,3 +16,5 @@ class AutoUIConfig(Section):
     temperature: float = Field(default=1.0, gt=0, le=10, description="temperature of sampling, in acting and learning")
     device: str = Field(default="auto", min_length=1, description="cpu, cuda, cuda:1, ...; auto: a GPU if there is one")
     batch_rows: int = Field(default=16, ge=1, description="situations computed at once; less takes less memory")
+    learner_gpus: float = Field(default=0.0, ge=0, description="GPUs of each learner process; asynchronous only")
+    worker_gpus: float = Field(default=0.0, ge=0, description="GPUs of each worker, .25 say; asynchronous only")

@@ -68,6 +68,8 @@ def describe(detail: ErrorDetails, *, place: Callable[[Key], str], known: Sequen
         choices = re.findall(r"'([^']*)'", str(detail.get("ctx", {}).get("expected", "")))
         problem = f"unknown value (expected one of {', '.join(choices)}, got {show(got)})"
         suggestion = _nearest(str(got), choices)
+    elif kind == "value_error":  # raised by a validator of ours, in our words
+        problem = detail["msg"].removeprefix("Value error, ")
     elif kind in EXPECTATIONS:
         problem = f"wrong value (expected {EXPECTATIONS[kind]}, got {show(got)})"
     else:

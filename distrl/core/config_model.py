@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, ValidationInfo, field_validator
 
 from distrl.core.config_section import Section
 
@@ -30,3 +30,14 @@ class HfConfig(Section):
     gradient_checkpointing: bool = Field(default=False, description="compute layers twice to save memory in learning")
     learner_gpus: float = Field(default=0.0, ge=0, description="GPUs of each learner process; asynchronous only")
     worker_gpus: float = Field(default=0.0, ge=0, description="GPUs of each worker, .25 say; asynchronous only")
+
+    @field_validator("dtype")
+    @classmethod
+    def _keeps_small_steps(cls, dtype: str, info: ValidationInfo) -> str:
+        """A step of 1e-5 is lost in most weights of 16 bits, which have three digits; an adapter has 32 in any case."""
+        if dtype == "bfloat16" and info.data.get("adapter") == "none":
+            raise ValueError(
+                'bfloat16 loses small steps when all weights are trained (adapter = "none"): set policy.hf.dtype to '
+                '"float32", or policy.hf.adapter to "lora"'
+            )
+        return dtype

@@ -147,6 +147,7 @@ def _adapter_config(hf: HfConfig, loaded: "Loaded") -> bytes:
 
     made = lora_config(loaded.network, hf)
     made.base_model_name_or_path, made.inference_mode = base_of(hf), True
+    made.revision = hf.revision or None
     with tempfile.TemporaryDirectory() as name:
         made.save_pretrained(name)
         return (Path(name) / ADAPTER_CONFIG).read_bytes()

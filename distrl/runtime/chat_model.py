@@ -95,19 +95,20 @@ def _options_of(directory: Path, device: str) -> HfConfig:
 
     from distrl.policies.hf.processor import has_eyes
 
-    source = str(directory)
+    source, revision = str(directory), ""
     if (directory / ADAPTER_CONFIG).is_file():
         try:
-            source = json.loads((directory / ADAPTER_CONFIG).read_text(encoding="utf-8"))["base_model_name_or_path"]
+            adapted = json.loads((directory / ADAPTER_CONFIG).read_text(encoding="utf-8"))
+            source, revision = adapted["base_model_name_or_path"], adapted.get("revision") or ""
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise UserError(f"{directory / ADAPTER_CONFIG} does not say which model it adapts") from error
     elif not (directory / "config.json").is_file():
         raise UserError(f"{directory} holds neither config.json nor {ADAPTER_CONFIG}: no model that can be served")
     try:
-        is_seeing = has_eyes(AutoConfig.from_pretrained(source))
+        is_seeing = has_eyes(AutoConfig.from_pretrained(source, revision=revision or None))
     except (OSError, ValueError, KeyError) as error:
         raise UserError(f"{directory}: the model {source!r} cannot be loaded: {str(error).splitlines()[0]}") from error
-    return HfConfig(model=source, num_screens=int(is_seeing), device=device, adapter="none")
+    return HfConfig(model=source, revision=revision, num_screens=int(is_seeing), device=device, adapter="none")
 
 
 def _loaded(directory: Path, options: HfConfig) -> "Loaded":

@@ -15,7 +15,7 @@ import hashlib
 import itertools
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -150,7 +150,7 @@ def gather(config: Config, policy: AnyPolicy) -> SharedPolicy | None:
     tables = config.model_dump(exclude_none=True)
     node = ray.get_runtime_context().get_node_id()
     here = NodeAffinitySchedulingStrategy(node_id=node, soft=False)
-    gpus = config.policy.hf.learner_gpus if config.policy.kind == "hf" else 0.0
+    gpus = gpus_of(tables, "learner_gpus")
     # A file is where they meet: it takes no port that others could reach.
     directory = tempfile.TemporaryDirectory(prefix="distrl-companions-")
     meeting_place = Path(directory.name) / "store"
@@ -158,6 +158,12 @@ def gather(config: Config, policy: AnyPolicy) -> SharedPolicy | None:
     companions = [actor.remote(tables, str(meeting_place), rank, size) for rank in range(1, size)]
     join(policy, meeting_place, 0, size)
     return SharedPolicy(policy, companions, directory)
+
+
+def gpus_of(tables: Mapping[str, Any], key: str) -> float:
+    """GPUs that an actor asks for, by the table of its kind of policy: who asks for none is not even shown one."""
+    policy = tables["policy"]
+    return float(policy.get(policy["kind"], {}).get(key, 0.0))
 
 
 def join(policy: AnyPolicy, meeting_place: Path, rank: int, size: int) -> None:

@@ -39,13 +39,14 @@ def write_model(run: TrainedRun, policy: "HfPolicy", to: str, directory: Path) -
 def _card(run: TrainedRun, policy: "HfPolicy", to: str) -> str:
     options = run.config.policy.hf
     kind = "AutoModelForImageTextToText" if policy.loaded.has_eyes else "AutoModelForCausalLM"
+    revision = f", revision={json.dumps(options.revision)}" if options.revision else ""
     use = {
         "hf": [f"from transformers import {kind}", "", f'model = {kind}.from_pretrained("path/to/this/directory")'],
         "peft": [
             "from peft import PeftModel",
             f"from transformers import {kind}",
             "",
-            f"base = {kind}.from_pretrained({json.dumps(options.model)})",
+            f"base = {kind}.from_pretrained({json.dumps(options.model)}{revision})",
             'model = PeftModel.from_pretrained(base, "path/to/this/directory")',
         ],
     }[to]

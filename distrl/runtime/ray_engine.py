@@ -13,7 +13,7 @@ import itertools
 import logging
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
@@ -29,7 +29,7 @@ from distrl.core.errors import UserError
 from distrl.runtime import joining, ray_private, reaper
 from distrl.runtime.asynchronous import AsyncTraining, spool_path
 from distrl.runtime.build_devices import takes_serials
-from distrl.runtime.companions import gather
+from distrl.runtime.companions import gather, gpus_of
 from distrl.runtime.fleet import HubAwayError
 from distrl.runtime.fleet_worker import FleetWorker, FleetWorkerOptions
 from distrl.runtime.hub import Known, News, Published, Receipt
@@ -265,12 +265,6 @@ def train_on_ray(
         here = fleet.places_here(config.collect.num_devices, num_workers)
         Watch(learner, here, fleet.look_for_machines, listener, interrupted.is_set).until_the_end()
         return not interrupted.is_set()
-
-
-def gpus_of(tables: Mapping[str, Any], key: str) -> float:
-    """GPUs that an actor asks for: who asks for none is not even shown one."""
-    policy = tables["policy"]
-    return float(policy["hf"][key]) if policy["kind"] == "hf" else 0.0
 
 
 def _on_node(node: str) -> NodeAffinitySchedulingStrategy:

@@ -107,6 +107,17 @@ def test_mistakes_outside_of_the_file_name_their_variable_or_override() -> None:
     ]
 
 
+def test_all_weights_are_not_trained_in_16_bits_wherever_the_two_settings_stand(tmp_path: Path) -> None:
+    both = write(tmp_path, '[policy.hf]\nadapter = "none"\ndtype = "bfloat16"\n')
+    (mistake,) = mistakes_of(both)
+    assert mistake.startswith(f"{both}:3: policy.hf.dtype: bfloat16 loses small steps")
+    assert mistake.endswith('set policy.hf.dtype to "float32", or policy.hf.adapter to "lora"')
+    one = write(tmp_path, '[policy.hf]\ndtype = "bfloat16"\n')
+    assert load_config(one).policy.hf.dtype == "bfloat16"  # with an adapter
+    (mistake,) = mistakes_of(one, overrides=["policy.hf.adapter=none"])
+    assert mistake.startswith("configuration: policy.hf.dtype: bfloat16 loses small steps")
+
+
 def test_a_key_in_the_wrong_table_is_pointed_to_its_own() -> None:
     (told,) = mistakes_of(overrides=["scale=0.5"])
     assert told.endswith("did you mean phone.scale?")

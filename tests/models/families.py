@@ -4,6 +4,7 @@ What a model's own repository holds is there: config.json, weights, tokenizer wi
 sizes differ, so that a forward pass takes milliseconds.
 """
 
+import os
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
@@ -224,6 +225,9 @@ FAMILIES: Mapping[str, Callable[[Path], None]] = {
 }
 """The tested families by name; `llama` is a language model without eyes."""
 VISUAL = tuple(name for name in FAMILIES if name != "llama")
+IS_ALL = os.environ.get("DISTRL_TEST_FAMILIES") == "all"
+CHOSEN = tuple(FAMILIES) if IS_ALL else ("qwen2_5_vl",)
+"""Those that the longest tests are made with: one, unless all are asked for."""
 
 
 def make_model(family: str, path: Path) -> Path:

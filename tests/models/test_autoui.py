@@ -8,15 +8,7 @@ import msgspec
 import numpy as np
 import pytest
 import torch
-from transformers import (
-    Blip2VisionConfig,
-    Blip2VisionModel,
-    BlipImageProcessorPil,
-    RobertaConfig,
-    RobertaModel,
-    T5Config,
-    T5ForConditionalGeneration,
-)
+from transformers import T5ForConditionalGeneration
 
 from distrl.core.clock import run_virtual
 from distrl.core.config import config_of
@@ -34,57 +26,14 @@ from distrl.runtime.wire import decode, encode
 from distrl.tasks.book import load_tasks
 
 from .asking import rngs, situations
-from .families import make_tokenizer
+from .autoui import FEATURES, make_autoui, tables
 
 pytestmark = pytest.mark.models
-FEATURES = 48
 
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """T5, a vision model of BLIP-2 and RoBERTa, each in a directory of its own."""
-    place = tmp_path_factory.mktemp("autoui")
-    tokenizer = make_tokenizer()
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(1)
-        ids = {"pad_token_id": tokenizer.pad_token_id, "eos_token_id": tokenizer.eos_token_id}
-        t5 = T5Config(
-            vocab_size=len(tokenizer),
-            d_model=32,
-            d_kv=8,
-            d_ff=64,
-            num_layers=2,
-            num_heads=4,
-            decoder_start_token_id=tokenizer.pad_token_id,
-            **ids,
-        )
-        T5ForConditionalGeneration(t5).save_pretrained(place / "t5")
-        tokenizer.save_pretrained(place / "t5")
-        roberta = RobertaConfig(
-            vocab_size=len(tokenizer),
-            hidden_size=32,
-            num_hidden_layers=2,
-            num_attention_heads=4,
-            intermediate_size=64,
-            max_position_embeddings=130,
-            pad_token_id=tokenizer.pad_token_id,
-        )
-        RobertaModel(roberta).save_pretrained(place / "roberta")
-        tokenizer.save_pretrained(place / "roberta")
-        vision = Blip2VisionConfig(
-            hidden_size=FEATURES,
-            intermediate_size=64,
-            num_hidden_layers=2,
-            num_attention_heads=4,
-            image_size=32,
-            patch_size=16,
-        )
-        eyes = Blip2VisionModel(vision)
-        for parameter in eyes.parameters():  # as they are made, they see next to nothing
-            torch.nn.init.normal_(parameter, std=0.3)
-        eyes.save_pretrained(place / "vision")
-        BlipImageProcessorPil(size={"height": 32, "width": 32}).save_pretrained(place / "vision")
-    return {"model": str(place / "t5"), "text": str(place / "roberta"), "vision": str(place / "vision")}
+    return make_autoui(tmp_path_factory.mktemp("autoui"))
 
 
 @pytest.fixture(scope="module")
@@ -221,24 +170,6 @@ def test_imitating_an_expert_makes_its_answers_likelier(models: dict[str, str]) 
         optimiser.step()
         losses.append(float(loss.detach()))
     assert losses[-1] < 0.8 * losses[0]
-
-
-def tables(models: dict[str, str], trajectories: int) -> dict[str, Any]:
-    return {
-        "policy": {"kind": "autoui", "start": "scratch", "autoui": models | {"max_new_tokens": 8}},
-        "phone": {"latency": "emulator", "scale": 0.1},
-        "env": {"max_episode_s": 5.0},
-        "learner": {
-            "batch_trajectories": 2,
-            "new_steps_per_update": 2,
-            "warmup_trajectories": 1,
-            "publish_every_updates": 1,
-            "imitated_successes": 0,
-        },
-        "collect": {"num_devices": 2},
-        "train": {"num_trajectories": trajectories},
-        "eval": {"every_trajectories": 100, "episodes": 1, "has_sampled": False},
-    }
 
 
 def test_two_updates_of_a_whole_run_a_resume_and_an_export_that_opens_again(

@@ -10,6 +10,7 @@ import pytest
 from distrl.core.config import config_of
 from distrl.core.errors import UserError
 from distrl.runtime.api import Engine, ready_training
+from distrl.runtime.companions import gpus_of
 
 from .conftest import MakeModel
 
@@ -38,3 +39,18 @@ def test_a_run_in_one_thread_has_no_companions(model_of: MakeModel) -> None:
     config = config_of({"policy": {"kind": "hf", "hf": hf}, "learner": {"num_workers": 2}})
     with pytest.raises(UserError, match=r"learner\.num_workers"):
         ready_training(config, None, lambda progress: None, Engine("serial"))
+
+
+@pytest.mark.parametrize("kind", ["hf", "autoui"])
+def test_a_model_of_either_kind_gets_the_gpus_of_its_own_table(kind: str) -> None:
+    other = {"hf": "autoui", "autoui": "hf"}[kind]
+    policy = {"kind": kind, kind: {"learner_gpus": 1.0, "worker_gpus": 0.25}, other: {"learner_gpus": 3.0}}
+    tables = config_of({"policy": policy}).model_dump(exclude_none=True)
+    assert gpus_of(tables, "learner_gpus") == 1.0
+    assert gpus_of(tables, "worker_gpus") == 0.25
+
+
+@pytest.mark.parametrize("kind", ["tiny", "endpoint"])
+def test_who_needs_no_gpu_asks_for_none(kind: str) -> None:
+    policy = {"kind": kind, "hf": {"learner_gpus": 1.0}, "autoui": {"learner_gpus": 1.0}}
+    assert gpus_of(config_of({"policy": policy}).model_dump(exclude_none=True), "learner_gpus") == 0.0

@@ -81,6 +81,8 @@ num_devices = 1
     assert {"adapter_model.safetensors", "adapter_config.json", "distrl.json", "imitation.json"} <= {
         path.name for path in (tmp_path / "start").iterdir()
     }
+    log = json.loads((tmp_path / "start" / "imitation.json").read_text())
+    assert log["options"]["entropy_weight"] == 0.01
     hf = {"model": str(model_of("llama")), "prompt": "numbered", "num_screens": 0}
     policies = [
         load_start(config_of({"policy": {"kind": "hf", "start": start, "hf": hf}}))

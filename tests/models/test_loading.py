@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +13,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import load_file, save_file
 
+from distrl.core.config import config_of
 from distrl.core.errors import UserError
 from distrl.core.types import Element, Invalid, Observation, Screen, Situation, Task, Trajectory
+from distrl.policies.hf.policy import HfPolicy
+from distrl.runtime.policies import check_start, load_start
 from distrl.runtime.wire import decode, encode
 
 from .asking import episodes, make_policy, situations
 from .conftest import MakeModel
 from .families import make_tokenizer
+from .test_runs import tables
 
 pytestmark = pytest.mark.models
 
@@ -98,19 +103,50 @@ def test_weights_that_were_cut_short_are_refused(broken: Path) -> None:
     assert "cannot load" in refusal(broken)
 
 
-def test_code_that_comes_with_a_model_is_not_run_unless_asked_for(model_of: MakeModel, tmp_path: Path) -> None:
-    model = Path(shutil.copytree(model_of("llama"), tmp_path / "llama"))
-    canary = tmp_path / "canary"
-    (model / "own.py").write_text(
-        f"open({str(canary)!r}, 'w')\n"
-        "from transformers import LlamaConfig\nclass Own(LlamaConfig):\n    model_type = 'own'\n"
-    )
+OWN = """
+open({canary!r}, "w")
+from transformers import {config}, {network}
+
+class OwnConfig({config}):
+    model_type = "own_{config}"
+
+class OwnModel({network}):
+    config_class = OwnConfig
+"""
+
+
+def with_own_code(model: Path, canary: Path) -> Path:
+    """Make a model one that comes with code of its own, which leaves a file behind when it is run."""
     config = json.loads((model / "config.json").read_text())
-    (model / "config.json").write_text(
-        json.dumps(config | {"model_type": "own", "auto_map": {"AutoConfig": "own.Own"}})
-    )
+    network, *_ = config["architectures"]
+    kind = "AutoModelForCausalLM" if "Causal" in network else "AutoModelForImageTextToText"
+    name = network.replace("ForCausalLM", "Config").replace("ForConditionalGeneration", "Config")
+    (model / "own.py").write_text(OWN.format(canary=str(canary), config=name, network=network))
+    own = {"model_type": f"own_{name}", "auto_map": {"AutoConfig": "own.OwnConfig", kind: "own.OwnModel"}}
+    (model / "config.json").write_text(json.dumps(config | own))
+    return model
+
+
+@pytest.mark.parametrize("family", ["llama", "gemma3"])
+def test_code_that_comes_with_a_model_is_not_run_unless_asked_for(
+    model_of: MakeModel, tmp_path: Path, family: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    canary = tmp_path / "canary"
+    model = with_own_code(Path(shutil.copytree(model_of(family), tmp_path / family)), canary)
     assert "code that comes with a model is not run" in refusal(model)
     assert not canary.exists()
+
+    monkeypatch.setattr("transformers.dynamic_module_utils.HF_MODULES_CACHE", str(tmp_path / "modules"))
+    monkeypatch.setattr(sys, "path", [*sys.path])  # to which those modules are added
+    asked = tables(model)
+    asked["policy"]["hf"]["trust_remote_code"] = True
+    check_start(config_of(asked))
+    assert canary.exists()
+    policy = load_start(config_of(asked))
+    assert isinstance(policy, HfPolicy)
+    assert type(policy.network).__name__ == "OwnModel"
+    assert policy.loaded.has_eyes == (family != "llama")
+    assert policy.decide(situations()[:1], None)[0].tokens
 
 
 # ---- what is shown and what is said

@@ -1,5 +1,7 @@
 """What acted is what is learned from: the log-probabilities of both sides are the same, for every family."""
 
+from typing import Any
+
 import pytest
 import torch
 
@@ -95,20 +97,27 @@ def test_small_parts_give_the_same_numbers_and_gradients_as_all_at_once(model_of
     whole, parts = (make_policy(model_of("qwen2_5_vl"), batch_tokens=tokens) for tokens in (100_000, 400))
     layers = make_policy(model_of("qwen2_5_vl"), gradient_checkpointing=True, batch_tokens=100_000)
     decided = whole.decide(asked, rngs(len(asked)))
-    gradients = []
+    gradients, counts = [], []
     for policy in (whole, parts, layers):
+        passes: list[Any] = []
+        policy.network.get_decoder().layers[0].register_forward_pre_hook(lambda *given, to=passes: to.append(given))
         said = recomputed(policy, asked, decided)
         loss = said.log_prob.sum() + said.entropy.sum() + said.value_logits.sum() + said.trajectory_value_logit.sum()
         loss.backward()
         gradients.append([said.log_prob.detach(), *(p.grad for p in policy.parameters())])
+        counts.append(len(passes))
     for others in gradients[1:]:
         for ours, theirs in zip(gradients[0], others, strict=True):
             torch.testing.assert_close(ours, theirs, atol=1e-4, rtol=1e-3)
     assert len(parts._groups([300] * 6)) == 6
+    assert [policy.network.is_gradient_checkpointing for policy in (whole, parts, layers)] == [False, False, True]
+    assert counts[1] > counts[0]
+    assert counts[2] == 2 * counts[0]  # once to be told, once more for gradients
 
 
 def test_in_16_bits_both_sides_stay_near_each_other(model_of: MakeModel) -> None:
     policy = make_policy(model_of("qwen2_5_vl"), dtype="bfloat16")
+    assert policy.network.dtype == torch.bfloat16
     assert {p.dtype for p in policy.parameters()} == {torch.float32}  # what learns keeps its digits
     asked = situations()[:3]
     decided = policy.decide(asked, rngs(3))

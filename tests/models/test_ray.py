@@ -1,38 +1,48 @@
 """A model on real processes: two that learn together and a worker beside them, only the adapter between them.
 
-One family here; all of them with DISTRL_TEST_FAMILIES=all, which takes a minute each.
+One family here; all of them, and the paper's policy, with DISTRL_TEST_FAMILIES=all, which takes a minute each.
 """
 
 import json
-import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from safetensors.torch import load_file, save_file
 
 from distrl.core.config import config_of, dump_toml
 
+from . import autoui
 from .conftest import MakeModel
-from .families import FAMILIES
+from .families import CHOSEN, IS_ALL
 from .test_runs import tables
 
 pytestmark = [pytest.mark.models, pytest.mark.slow, pytest.mark.timeout(600)]
-CHOSEN = tuple(FAMILIES) if os.environ.get("DISTRL_TEST_FAMILIES") == "all" else ("qwen2_5_vl",)
 
 
-@pytest.mark.parametrize("family", CHOSEN)
+def run_of(family: str, model_of: MakeModel, place: Path) -> dict[str, Any]:
+    """The tables of a run by two learner processes."""
+    if family == "autoui":
+        made = autoui.tables(autoui.make_autoui(place / "models"), 0)
+        made["phone"]["latency"] = "instant"
+        made["env"] = {"max_steps": 2}
+    else:
+        made = tables(model_of(family), phone={"latency": "instant"})
+    made["learner"]["num_workers"] = 2
+    return made
+
+
+@pytest.mark.parametrize("family", (*CHOSEN, "autoui") if IS_ALL else CHOSEN)
 def test_a_family_is_trained_by_processes_beside_each_other_and_goes_on(
     model_of: MakeModel, tmp_path: Path, family: str
 ) -> None:
     run, file = tmp_path / "run", tmp_path / "run.toml"
+    made = run_of(family, model_of, tmp_path)
     for total in (4, 8):
-        made = tables(model_of(family), phone={"latency": "instant"}, train={"num_trajectories": total})
-        made["learner"]["num_workers"] = 2
-        config = config_of(made)
-        file.write_text(dump_toml(config))
+        file.write_text(dump_toml(config_of(made | {"train": {"num_trajectories": total}})))
         command = [sys.executable, "-m", "distrl", "train", "-c", str(file), "--run-dir", str(run), "--json"]
         done = subprocess.run(command, capture_output=True, text=True, timeout=290)
         assert done.returncode == 0, done.stderr
@@ -41,7 +51,7 @@ def test_a_family_is_trained_by_processes_beside_each_other_and_goes_on(
     events = [json.loads(line) for line in (run / "events.jsonl").read_text().splitlines()]
     assert [e["epoch"] for e in events if e["event"] in ("begun", "resumed") and "epoch" in e] == [1, 2]
     assert json.loads(done.stdout)["trajectories"] >= 8
-    assert (run / "weights" / "adapter_config.json").is_file()
+    assert (run / "weights" / ("config.json" if family == "autoui" else "adapter_config.json")).is_file()
 
 
 def test_weights_that_only_the_learner_finds_wanting_end_the_command_with_one_sentence(

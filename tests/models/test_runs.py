@@ -1,10 +1,14 @@
-"""Whole runs with tiny models of every family: online updates, checkpoint, resume, export, and opening it elsewhere."""
+"""Whole runs with tiny models of every family: online updates, checkpoint, resume, export, and opening it elsewhere.
+
+The last with one family, or with DISTRL_TEST_FAMILIES=all with each of them, which takes ten seconds each.
+"""
 
 import contextlib
 import json
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +28,7 @@ from distrl.runtime.trained import read_run
 
 from .asking import rngs, situations
 from .conftest import MakeModel
-from .families import FAMILIES
+from .families import CHOSEN, FAMILIES
 
 pytestmark = pytest.mark.models
 
@@ -109,10 +113,7 @@ def test_a_run_that_trains_all_weights_is_a_model_of_its_own(model_of: MakeModel
     run, config = tmp_path / "run", tables(model_of("llama"))
     config["policy"]["hf"]["adapter"] = "none"
     trained = train(config, run).policy
-    opened = opened_elsewhere(
-        "model = transformers.AutoModelForCausalLM.from_pretrained(where)", run / "weights", trained
-    )
-    assert opened
+    assert opened_elsewhere(trained, whole=run / "weights") == [f"{run / 'weights'} {len(trained.loaded.tokenizer)}"]
     export_run(read_run(run), "hf", tmp_path / "out")
     with pytest.raises(UserError, match="--to hf"):
         export_run(read_run(run), "peft", tmp_path / "adapter")
@@ -120,56 +121,64 @@ def test_a_run_that_trains_all_weights_is_a_model_of_its_own(model_of: MakeModel
 
 OPENING = """
 import json, sys
-import torch, transformers
+import peft, torch, transformers
 transformers.logging.set_verbosity_error()
-where, base, ids, wanted = sys.argv[1], sys.argv[2], json.loads(sys.argv[3]), json.loads(sys.argv[4])
-{load}
-tokenizer = transformers.AutoTokenizer.from_pretrained({tokenizer})
-with torch.no_grad():
-    said = model.eval()(input_ids=torch.tensor([ids])).logits[0, -1].float()
-assert torch.allclose(said, torch.tensor(wanted), atol=1e-4), (said - torch.tensor(wanted)).abs().max()
+base, ids, wanted, directories = json.loads(sys.argv[1])
+auto = transformers.{auto}
+for where, is_adapter in directories:
+    model = auto.from_pretrained(base if is_adapter else where)
+    model = peft.PeftModel.from_pretrained(model, where) if is_adapter else model
+    with torch.no_grad():
+        said = model.eval()(input_ids=torch.tensor([ids])).logits[0, -1].float()
+    assert torch.allclose(said, torch.tensor(wanted), atol=1e-4), (where, (said - torch.tensor(wanted)).abs().max())
+    if not is_adapter:
+        print(where, len(transformers.AutoTokenizer.from_pretrained(where)))
+        {eyes}
 assert not any(name.partition(".")[0] == "distrl" for name in sys.modules)
-print("opened", len(tokenizer))
 """
+EYES = "print(type(transformers.AutoImageProcessor.from_pretrained(where)).__name__)"
 
 
-def opened_elsewhere(load: str, where: Path, policy: HfPolicy, *, tokenizer: str = "where") -> bool:
-    """Whether a process that does not import distrl opens a directory and computes what our policy computes."""
+def opened_elsewhere(policy: HfPolicy, *, whole: Path, adapters: Sequence[Path] = ()) -> list[str]:
+    """What a process that does not import distrl finds in directories, having computed what our policy computes."""
     ids = policy.reader.answer_ids("Task: open the clock")
     with torch.no_grad():
         wanted = policy.network(input_ids=torch.tensor([ids])).logits[0, -1].tolist()
-    code = OPENING.format(load=load, tokenizer=tokenizer)
+    has_eyes = policy.loaded.has_eyes
+    auto = "AutoModelForImageTextToText" if has_eyes else "AutoModelForCausalLM"
+    code = OPENING.format(auto=auto, eyes=EYES if has_eyes else "")
+    directories = [*((str(path), True) for path in adapters), (str(whole), False)]
     base = str(Path(policy.options.model).resolve())
-    arguments = [sys.executable, "-c", code, str(where), base, json.dumps(ids), json.dumps(wanted)]
+    arguments = [sys.executable, "-c", code, json.dumps([base, ids, wanted, directories])]
     done = subprocess.run(arguments, capture_output=True, text=True, cwd="/", timeout=100)
     assert done.returncode == 0, done.stderr
-    return done.stdout.startswith("opened")
+    return done.stdout.splitlines()
 
 
-def test_checkpoints_and_exports_open_without_us(model_of: MakeModel, tmp_path: Path) -> None:
-    run = tmp_path / "run"
-    trained = train(tables(model_of("qwen2_5_vl")), run).policy
-    auto = "transformers.AutoModelForImageTextToText"
-    adapted = f"import peft\nmodel = peft.PeftModel.from_pretrained({auto}.from_pretrained(base), where)"
+@pytest.mark.parametrize("family", CHOSEN)
+def test_checkpoints_and_exports_open_without_us(model_of: MakeModel, tmp_path: Path, family: str) -> None:
+    run, adapter, whole = tmp_path / "run", tmp_path / "adapter", tmp_path / "whole"
+    trained = train(tables(model_of(family)), run).policy
+    export_run(read_run(run), "peft", adapter)
+    export_run(read_run(run), "hf", whole)
     newest = max((run / "checkpoints").glob("[0-9]*"))
-    assert opened_elsewhere(adapted, newest, trained, tokenizer="base")
+    found = opened_elsewhere(trained, whole=whole, adapters=[newest, adapter])
+    assert found[0] == f"{whole} {len(trained.loaded.tokenizer)}"
+    if trained.loaded.has_eyes:
+        assert found[1] == type(trained.loaded.processor.image_processor).__name__
 
-    export_run(read_run(run), "peft", tmp_path / "adapter")
-    assert opened_elsewhere(adapted, tmp_path / "adapter", trained, tokenizer="base")
-    export_run(read_run(run), "hf", tmp_path / "whole")
-    assert opened_elsewhere(f"model = {auto}.from_pretrained(where)", tmp_path / "whole", trained)
-
-    for name in ("adapter", "whole"):
-        policy = distrl.make_policy(tmp_path / name)
+    for directory in (adapter, whole):
+        policy = distrl.make_policy(directory)
         assert isinstance(policy, HfPolicy)
         said = [p.decide(situations()[:1], None)[0].raw for p in (trained, policy)]
         assert said[0] == said[1]
-        assert "distrl" in (tmp_path / name / "README.md").read_text()
+        assert "distrl" in (directory / "README.md").read_text()
 
 
 def test_the_command_line_exports_both_ways_and_refuses_others(model_of: MakeModel, tmp_path: Path) -> None:
-    run = tmp_path / "run"
-    train(tables(model_of("llama"), train={"num_trajectories": 2}), run)
+    run, config = tmp_path / "run", tables(model_of("llama"), train={"num_trajectories": 2})
+    config["policy"]["hf"]["revision"] = "tried"
+    train(config, run)
 
     def export(*arguments: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "distrl", "export", "--run", str(run), *arguments]
@@ -178,6 +187,7 @@ def test_the_command_line_exports_both_ways_and_refuses_others(model_of: MakeMod
     done = export("--to", "peft", str(tmp_path / "adapter"))
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "adapter" / "adapter_config.json").exists()
+    assert 'revision="tried")' in (tmp_path / "adapter" / "README.md").read_text()
     assert export("--to", "onnx", "--out", str(tmp_path / "graph")).returncode == 2
     assert not (tmp_path / "graph").exists()
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 
 from distrl.core.types import Task
@@ -12,7 +13,7 @@ from distrl.policies.tiny.features import Moment
 from distrl.policies.tiny.policy import TinyPolicy
 from distrl.runtime import imitation
 from distrl.runtime.evaluation import Report, summarise
-from distrl.runtime.imitation import ImitationOptions, Progress, imitate
+from distrl.runtime.imitation import ImitationOptions, Progress, entropy_weight_of, imitate
 from distrl.runtime.successes import Example
 from distrl.tasks.book import load_tasks
 
@@ -78,6 +79,21 @@ def test_where_doubt_is_worth_something_less_is_certain() -> None:
         return learn(target=2.0, max_epochs=8, per_template=2, entropy_weight=entropy_weight)[-1].loss
 
     assert certainty(0.0) < certainty(1.0)
+
+
+def best_share_of_others(entropy_weight: float, num_tokens: int) -> float:
+    """What of its probability imitation has a model give to all tokens but the answer's one."""
+    q = np.linspace(1e-6, 1 - 1e-6, 100_000)
+    entropy = -(1 - q) * np.log(1 - q) - q * np.log(q / (num_tokens - 1))
+    return float(q[np.argmin(-np.log(1 - q) - entropy_weight * entropy)])
+
+
+def test_doubt_is_not_worth_so_much_that_a_model_says_what_nobody_showed() -> None:
+    assert best_share_of_others(0.1, 49_000) == pytest.approx(0.19, abs=0.01)
+    assert best_share_of_others(0.1, 30) < 0.002  # the tiny policy chooses among so few
+    for kind in ("hf", "autoui"):
+        assert best_share_of_others(entropy_weight_of(kind), 49_000) < 1e-5
+    assert entropy_weight_of("tiny") == ImitationOptions().entropy_weight
 
 
 @pytest.mark.learning

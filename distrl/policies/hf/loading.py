@@ -17,7 +17,7 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForImageText
 
 from distrl.core.config_model import HfConfig
 from distrl.core.errors import UserError
-from distrl.policies.hf.processor import has_eyes, load_processor, tokenizer_of
+from distrl.policies.hf.processor import has_eyes, load_processor, own_classes, tokenizer_of
 
 _NEVER_SAID = re.compile(r"(image|video|vision|audio|boi|eoi|boa|eoa).*token.*(id|index)$|pad_token_id$")
 """Entries of a configuration that name tokens which stand for something that is not text."""
@@ -100,7 +100,7 @@ def outline(options: HfConfig) -> Any:
     config, _ = load_light(options)
     kind = AutoModelForImageTextToText if has_eyes(config) else AutoModelForCausalLM
     with _told(options), torch.device("meta"):
-        return kind.from_config(config)
+        return kind.from_config(config, **_own_code(options, config, kind.__name__))
 
 
 def device_of(options: HfConfig) -> torch.device:
@@ -140,6 +140,14 @@ def _told(options: HfConfig) -> Iterator[None]:
 def _where(options: HfConfig) -> dict[str, Any]:
     where: dict[str, Any] = {"trust_remote_code": options.trust_remote_code}
     return where | ({"revision": options.revision} if options.revision else {})
+
+
+def _own_code(options: HfConfig, config: Any, kind: str) -> dict[str, Any]:
+    """What `from_config` has to be told of code that comes with a model; it asks on the terminal if it is not told."""
+    told: dict[str, Any] = {"trust_remote_code": options.trust_remote_code}
+    # It looks for code in the newest revision, and passes this on to a network that has none of its own.
+    is_here = options.trust_remote_code and "--" not in own_classes(config).get(kind, "--")
+    return told | ({"code_revision": options.revision} if is_here and options.revision else {})
 
 
 def _refuse_incomplete(model: str, told: Any) -> None:

@@ -12,8 +12,13 @@ from transformers.models.auto.processing_auto import PROCESSOR_MAPPING
 
 
 def has_eyes(config: Any) -> bool:
-    """Whether a model of this configuration can look at pictures."""
-    return type(config) in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
+    """Whether a model of this configuration can look at pictures; one that brings its own code has to say so."""
+    return type(config) in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING or "AutoModelForImageTextToText" in own_classes(config)
+
+
+def own_classes(config: Any) -> dict[str, str]:
+    """Classes in code that comes with a model, by the class of `transformers` that stands for them."""
+    return getattr(config, "auto_map", None) or {}
 
 
 def load_processor(source: str, config: Any, **options: Any) -> Any:

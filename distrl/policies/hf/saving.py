@@ -42,9 +42,10 @@ def text_files(policy: "HfPolicy | AutoUIPolicy") -> dict[str, bytes]:
     """All that has to lie beside the tensors for others to open them."""
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name)
-        if policy.adapter is not None:
+        if isinstance(policy, HfPolicy) and policy.adapter is not None:
             config = copy.copy(policy.adapter.peft_config["default"])
             config.base_model_name_or_path, config.inference_mode = base_of(policy.options), True
+            config.revision = policy.options.revision or None
             config.save_pretrained(name)
         else:
             policy.network.config.save_pretrained(name)
