@@ -2,6 +2,8 @@
 
 import json
 import struct
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -153,6 +155,28 @@ def test_the_weights_of_a_run_are_those_of_its_newest_checkpoint(straight: Path)
     assert skipped == []
     assert (straight / "weights" / "model.safetensors").read_bytes() == files["weights.safetensors"]
     assert sorted(p.name for p in (straight / "checkpoints").iterdir()) == ["000000008", "000000016"]
+
+
+OPEN_WITHOUT_US = """
+import json, sys
+from safetensors.torch import load_file
+tensors = load_file(sys.argv[1])
+assert not [name for name in sys.modules if name.split(".")[0] == "distrl"]
+print(json.dumps({name: [list(t.shape), float(t.double().sum())] for name, t in tensors.items()}))
+"""
+
+
+def test_the_weights_of_a_run_open_in_a_program_that_has_never_heard_of_distrl(straight: Path) -> None:
+    # -I: neither this directory nor PYTHONPATH, through which it could come in unseen.
+    file = straight / "weights" / "model.safetensors"
+    command = [sys.executable, "-I", "-c", OPEN_WITHOUT_US, str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    files, _ = newest_checkpoint(straight / "checkpoints")
+    assert files is not None
+    ours = unpack_tensors(files["weights.safetensors"])
+    assert len(ours) > 20
+    assert json.loads(done.stdout) == {name: [list(t.shape), float(t.double().sum())] for name, t in ours.items()}
 
 
 def test_updates_follow_the_steps_that_arrived(straight: Path) -> None:
