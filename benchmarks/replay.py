@@ -1,9 +1,13 @@
-"""How fast the replay is, and how small. Run: python benchmarks/replay.py [--quick] [--codecs] [--json]
+"""How fast the replay is, and how small. Run: python benchmarks/replay.py [--quick] [--codecs] [--json FILE]
 
-The work of a learner (add, sample, update priorities) beside the same of TorchRL's prioritised buffer, both in this
-process and in turn; the time that new and repeated screens take; the bytes that a step takes. Screens are those of the
-built-in phone while the expert and random play do tasks of all suites. Processor time is taken, since other programs
-share the cores.
+The work of a learner beside the same work done with TorchRL's prioritised buffer, both in this process and in turn; the
+time that new and repeated screens take; the bytes that a step takes. Screens are those of the built-in phone while the
+expert and random play do tasks of all suites. Processor time is taken, since other programs share the cores.
+
+The same work: a trajectory arrives, a batch is drawn, its trajectories are in hand as they were, with their screens (or
+without, which is how a learner reads what workers have described), and get new priorities. Neither side can keep
+objects or raw pixels, which would take forty times the memory; so TorchRL's buffer is given our packing and our
+store of screens, and all that differs is what keeps and draws. Drawing and re-prioritising alone have their own row.
 
 TorchRL is compared with where it works. Its compiled part loads only with the torch it was built for:
 
@@ -12,29 +16,35 @@ TorchRL is compared with where it works. Its compiled part loads only with the t
 """
 
 import argparse
+import contextlib
 import hashlib
 import importlib
+import importlib.metadata
 import itertools
 import json
+import platform
 import statistics
 import sys
 import time
 import tracemalloc
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from random import Random
 from typing import Any
 
-import msgspec
 import zstandard
+from msgspec.structs import replace
 
 from distrl.core.types import Decision, Observation, Outcome, Ruling, Screen, Step, Task, Trajectory, Verdict
 from distrl.devices.sim.phone import Phone
 from distrl.policies.scripted import RandomPolicy
 from distrl.replay.compression import Compression
-from distrl.replay.packing import pack, unpack
+from distrl.replay.packing import pack, screens_of, unpack, unpack_blind
 from distrl.replay.prioritised import PrioritisedReplay
 from distrl.replay.screens import ScreenStore
+from distrl.replay.state import PackedTrajectory
 from distrl.runtime.build import make_phone
 from distrl.runtime.checking import arrange, see
 from distrl.tasks.book import expert_for, is_solved, load_tasks
@@ -43,6 +53,12 @@ SUITES = ("general", "web_shopping", "install", "system")
 NUM_ITEMS = (1_000, 10_000)
 BATCH_SIZES = (8, 32)
 ALPHA = 0.6
+NUM_STEPS = 4
+WORK: Mapping[str, Sequence[str]] = {
+    "the same work, with screens": ("add", "sample", "read", "update"),
+    "the same work, without screens": ("add", "sample", "read_blind", "update"),
+    "drawing and re-prioritising alone": ("sample", "update"),
+}
 BLANK = Screen(data=b"", width=0, height=0)
 
 Row = dict[str, float | str]
@@ -53,19 +69,22 @@ Operations = Mapping[str, Callable[[], object]]
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="fewer rounds, within 10 s")
+    parser.add_argument("--quick", action="store_true", help="fewer rounds")
     parser.add_argument("--codecs", action="store_true", help="compare ways to compress and to find screens as well")
-    parser.add_argument("--json", action="store_true", help="figures as JSON")
+    parser.add_argument("--json", type=Path, help="a file for the figures, which are printed too")
     arguments = parser.parse_args()
-    print(f"measuring: about {10 if arguments.quick else 30} s", file=sys.stderr)
+    print(f"measuring: about {20 if arguments.quick else 120} s", file=sys.stderr)
     episodes = play(tasks_per_suite=3 if arguments.quick else 12)
     figures = {
-        "work": compare(episodes[0], num_rounds=200 if arguments.quick else 1500),
+        "work": compare(episodes, num_rounds=40 if arguments.quick else 400),
         "memory": [*measure_memory(episodes), *measure_screens(episodes)],
     }
     if arguments.codecs:
         figures["codecs"] = measure_codecs(unique_screens(episodes)[:400])
-    print(json.dumps(figures) if arguments.json else "\n\n".join(map(table, figures.values())))
+    print("\n\n".join(map(table, figures.values())))
+    if arguments.json:
+        about = {"command": " ".join(sys.argv), "versions": versions()}
+        arguments.json.write_text(json.dumps(about | figures, indent=2) + "\n")
 
 
 # ---------------------------------------------------------------- what is replayed
@@ -87,7 +106,7 @@ def attempt(phone: Phone, task: Task, rng: Random, *, is_expert: bool) -> Trajec
     steps: list[Step] = []
     while True:
         screen = Screen(data=phone.render(), width=width, height=height)
-        seen.append(msgspec.structs.replace(see(phone), screen=screen))
+        seen.append(replace(see(phone), screen=screen))
         if len(steps) == task.max_steps or is_solved(task, phone.inspect):
             break
         action = expert.act(seen[-1]) if is_expert else wanderer.act(task, seen[-1])
@@ -112,80 +131,131 @@ def unique_screens(episodes: Sequence[Trajectory]) -> list[Screen]:
 
 def copied(screen: Screen) -> Screen:
     """The same pixels in new bytes, as they come from another process."""
-    return msgspec.structs.replace(screen, data=bytes(bytearray(screen.data)))
+    return replace(screen, data=bytes(bytearray(screen.data)))
 
 
 # ---------------------------------------------------------------- the work of a learner
 
 
-def compare(episode: Trajectory, *, num_rounds: int) -> list[Row]:
-    """Median microseconds by size and batch; ratios are TorchRL's time over ours, without and with reading."""
+class Ours:
+    """Our replay, full, so that each add lets one go."""
+
+    def __init__(self, items: Sequence[Trajectory], num_items: int, batch_size: int) -> None:
+        capacity_steps = num_items * NUM_STEPS
+        self.replay = PrioritisedReplay(
+            capacity_steps=capacity_steps, alpha=ALPHA, freshness_tau_versions=None, rng=Random(0)
+        )
+        self.batch_size = batch_size
+        self.arriving = arrivals(items)
+        self.priorities = [Random(1).random() for _ in range(batch_size)]
+        self.drawn: list[str] = []
+        for _ in range(num_items):
+            self.add()
+
+    def add(self) -> None:
+        self.replay.add(next(self.arriving))
+
+    def sample(self) -> None:
+        self.drawn = [sample.id for sample in self.replay.sample(self.batch_size)]
+
+    def read(self) -> list[Trajectory]:
+        return [self.replay.get(id) for id in self.drawn]
+
+    def read_blind(self) -> list[Trajectory]:
+        return [self.replay.get_blind(id) for id in self.drawn]
+
+    def update(self) -> None:
+        self.replay.reprioritise(dict(zip(self.drawn, self.priorities, strict=True)))
+
+
+class TorchRL:
+    """TorchRL's buffer with the storage that costs it least, a list, of trajectories packed as ours are."""
+
+    def __init__(self, items: Sequence[Trajectory], num_items: int, batch_size: int) -> None:
+        torch: Any = importlib.import_module("torch")
+        data: Any = importlib.import_module("torchrl.data")
+        torch.set_num_threads(1)
+        self.buffer = data.ReplayBuffer(
+            storage=data.ListStorage(num_items),
+            sampler=data.replay_buffers.samplers.PrioritizedSampler(num_items, alpha=ALPHA, beta=0.4),
+            collate_fn=list,
+            batch_size=batch_size,
+        )
+        self.compression = Compression()
+        self.screens = ScreenStore(self.compression)
+        self.kept: deque[PackedTrajectory] = deque()
+        self.num_items = num_items
+        self.arriving = arrivals(items)
+        self.priorities = torch.rand(batch_size)
+        self.drawn: list[PackedTrajectory] = []
+        self.index: Any = None
+        for _ in range(num_items):
+            self.add()
+
+    def add(self) -> None:
+        trajectory = next(self.arriving)
+        numbers = tuple(self.screens.keep(screen) for screen in screens_of(trajectory))
+        packed = PackedTrajectory(body=pack(trajectory, self.compression), screens=numbers)
+        self.buffer.add(packed)
+        # It overwrites the oldest and says nothing; somebody has to know which screens nobody shows any more.
+        self.kept.append(packed)
+        if len(self.kept) > self.num_items:
+            for number in self.kept.popleft().screens:
+                self.screens.release(number)
+
+    def sample(self) -> None:
+        self.drawn, info = self.buffer.sample(return_info=True)
+        self.index = info["index"]
+
+    def read(self) -> list[Trajectory]:
+        screens = self.screens
+        return [unpack(p.body, [screens.get(number) for number in p.screens], self.compression) for p in self.drawn]
+
+    def read_blind(self) -> list[Trajectory]:
+        return [unpack_blind(packed.body, self.compression) for packed in self.drawn]
+
+    def update(self) -> None:
+        self.buffer.update_priority(self.index, self.priorities)
+
+
+def compare(episodes: Sequence[Trajectory], *, num_rounds: int) -> list[Row]:
+    """Median microseconds of the work of a learner by size and batch; the ratio is TorchRL's time over ours."""
     reason = why_not_torchrl()
     if reason:
         print(f"only ours is measured: {reason}", file=sys.stderr)
-    item = msgspec.structs.replace(episode, steps=episode.steps[:1])
+    # All equally long, so that both keep equally many; of many episodes, since screens differ as they do in a run.
+    items = [replace(e, steps=e.steps[:NUM_STEPS], final=e.steps[NUM_STEPS].observation) for e in long_ones(episodes)]
     rows: list[Row] = []
     for num_items, batch_size in itertools.product(NUM_ITEMS, BATCH_SIZES):
-        ours, reading = our_operations(item, num_items, batch_size)
-        theirs = {} if reason else torchrl_operations(item, num_items, batch_size)
-        # Reading touches so much memory that it would slow whatever comes after it.
-        us = medians_us({**ours, **theirs}, num_rounds) | medians_us(reading, num_rounds // 10)
-        row: Row = {"items": num_items, "batch": batch_size, **{name: round(value, 1) for name, value in us.items()}}
-        if theirs:
-            work = us["add"] + us["sample"] + us["update"]
-            their_work = sum(us[name] for name in theirs)
-            row |= {"ratio": round(their_work / work, 2), "ratio+get": round(their_work / (work + us["get"]), 2)}
-        rows.append(row)
+        sides: list[Ours | TorchRL] = [Ours(items, num_items, batch_size)]
+        sides += [] if reason else [TorchRL(items, num_items, batch_size)]
+        for side in sides:
+            side.sample()
+            check(side.read(), items)
+        for name, parts in WORK.items():
+            operations = {f"{type(side).__name__} {part}": getattr(side, part) for side in sides for part in parts}
+            us = medians_us(operations, num_rounds)
+            totals = [sum(us[f"{type(side).__name__} {part}"] for part in parts) for side in sides]
+            row: Row = {"items": num_items, "batch": batch_size, "work": name, "ours us": round(totals[0])}
+            if not reason:
+                row |= {"TorchRL us": round(totals[1]), "ratio": round(totals[1] / totals[0], 2)}
+            told = (f"{part} " + " : ".join(f"{us[f'{type(s).__name__} {part}']:.0f}" for s in sides) for part in parts)
+            rows.append(row | {"ours : TorchRL by part, us": ", ".join(told)})
     return rows
 
 
-def our_operations(item: Trajectory, num_items: int, batch_size: int) -> tuple[Operations, Operations]:
-    """On a full replay, so that each add lets one go; and the reading of what was drawn last."""
-    replay = PrioritisedReplay(capacity_steps=num_items, alpha=ALPHA, freshness_tau_versions=None, rng=Random(0))
-    numbers, rng = itertools.count(), Random(1)
-    drawn: list[str] = []
-
-    def add() -> None:
-        replay.add(msgspec.structs.replace(item, id=f"{next(numbers)}"), 0.5)
-
-    def sample() -> None:
-        drawn[:] = [sample.id for sample in replay.sample(batch_size)]
-
-    for _ in range(num_items):
-        add()
-    priorities = [rng.random() for _ in range(batch_size)]
-    update = {"update": lambda: replay.reprioritise(dict(zip(drawn, priorities, strict=True)))}
-    return {"add": add, "sample": sample, **update}, {"get": lambda: [replay.get(id) for id in drawn]}
+def long_ones(episodes: Sequence[Trajectory]) -> list[Trajectory]:
+    return [episode for episode in episodes if len(episode.steps) > NUM_STEPS]
 
 
-def torchrl_operations(item: Trajectory, num_items: int, batch_size: int) -> Operations:
-    """The same of TorchRL, with the storage that costs it least: a list of references to the items."""
-    torch: Any = importlib.import_module("torch")
-    data: Any = importlib.import_module("torchrl.data")
-    torch.set_num_threads(1)
-    buffer = data.ReplayBuffer(
-        storage=data.ListStorage(num_items),
-        sampler=data.replay_buffers.samplers.PrioritizedSampler(num_items, alpha=ALPHA, beta=0.4),
-        collate_fn=list,
-        batch_size=batch_size,
-    )
-    numbers = itertools.count()
-    drawn: list[Any] = [None]
+def arrivals(items: Sequence[Trajectory]) -> Iterator[Trajectory]:
+    """These again and again, each time as new ones."""
+    return (replace(item, id=f"{number}") for number, item in enumerate(itertools.cycle(items)))
 
-    def add() -> None:
-        buffer.add(msgspec.structs.replace(item, id=f"{next(numbers)}"))
 
-    def sample() -> None:
-        drawn[0] = buffer.sample(return_info=True)[1]["index"]
-
-    for _ in range(num_items):
-        add()
-    priorities = torch.rand(batch_size)
-    return {
-        "torchrl add": add,
-        "torchrl sample": sample,
-        "torchrl update": lambda: buffer.update_priority(drawn[0], priorities),
-    }
+def check(read: Sequence[Trajectory], items: Sequence[Trajectory]) -> None:
+    """What is in hand is what arrived, screens included, or the times would be of different work."""
+    assert all(trajectory == replace(items[int(trajectory.id) % len(items)], id=trajectory.id) for trajectory in read)
 
 
 def why_not_torchrl() -> str:
@@ -199,6 +269,15 @@ def why_not_torchrl() -> str:
     except RuntimeError as error:
         return f"TorchRL was built for another torch ({error}); {hint}"
     return ""
+
+
+def versions() -> dict[str, str]:
+    """Of what is compared, and the Python that ran it."""
+    found = {"python": platform.python_version()}
+    for name in ("torchrl", "torch", "zstandard", "msgspec"):
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            found[name] = importlib.metadata.version(name)
+    return found
 
 
 def medians_us(operations: Operations, num_rounds: int) -> dict[str, float]:

@@ -24,7 +24,7 @@ BANNED = {
 }
 
 
-def test_spokes_import_core_and_never_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_contract_about_who_imports_whom_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     assert lint_imports(no_cache=True) == 0
 

@@ -4,7 +4,7 @@
         + value_weight CE(V(s_t), clamp V_ret(s_t)) + trajectory_value_weight CE(V_traj, outcome)   the values
     A_t = r_t + gamma V_ret(s_{t+1}) - V(s_t)
 
-Trajectories are drawn with P ~ (p exp(-age / tau))^alpha, p = w_td mean|delta| + w_rho mean rho + w_entropy mean H.
+Trajectories are drawn with P ~ p^alpha exp(-age / tau), p = w_td mean|delta| + w_rho mean rho + w_entropy mean H.
 Every part has a switch. docs/algorithms.md says what departs from the paper and why.
 """
 

@@ -20,7 +20,7 @@ class Sampling(msgspec.Struct, frozen=True, kw_only=True):
     alpha: float = 1.0
     """P(tau) is proportional to priority ** alpha."""
     freshness_tau_versions: float | None = None
-    """Priorities decay by exp(-age / tau), age in published versions; None: they do not."""
+    """P(tau) decays by exp(-age / tau) besides, whatever alpha is; age in published versions. None: it does not."""
     correction_beta: float = 0.0
     """Strength of the correction for unequal sampling, (n P(tau)) ** -beta; 0: none."""
     window_trajectories: int | None = None

@@ -25,7 +25,7 @@ def export(
 ) -> None:
     """Export the policy of a run: as a model directory, an adapter, or ONNX.
 
-    The graph is checked against torch on real screens before it is written.
+    What a tiny policy is exported as says the same about real screens as the run, or is not written.
     """
     from distrl.cli.extras import require_extra
     from distrl.core.errors import UserError

@@ -1,14 +1,14 @@
 """Export: a trained run in; a directory that others can open out.
 
 `hf` has the layout of a model on the Hugging Face Hub: model.safetensors, config.json, a model card. `onnx` is the
-network as one graph, from the tensors of a `Batch` to log-probabilities and values; it is written only after
-onnxruntime has said the same as torch about real screens.
+network as one graph, from the tensors of a `Batch` to log-probabilities and values. Neither appears before what was
+written has been opened again and has said the same about real screens as the run's own policy.
 """
 
 import contextlib
 import shutil
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, Literal
@@ -22,6 +22,7 @@ from torch import Tensor, nn
 
 from distrl import __version__
 from distrl.core.errors import DistrlError, UnknownNameError, UserError
+from distrl.core.types import Trajectory
 from distrl.policies.tiny.actions import Verb
 from distrl.policies.tiny.batch import Batch, Group, collate
 from distrl.policies.tiny.encoder import WORD_DIM
@@ -35,10 +36,11 @@ from distrl.runtime.export_card import measured
 from distrl.runtime.export_model import FORMATS, write_model
 from distrl.runtime.saved_weights import weight_files, write_weights
 from distrl.runtime.tensors import pack_tensors
-from distrl.runtime.trained import WEIGHTS, TrainedRun
+from distrl.runtime.trained import WEIGHTS, TrainedRun, load_weights
 from distrl.tasks.book import load_tasks
 
 Format = Literal["hf", "onnx"]
+Floats = npt.NDArray[np.float32]
 TOLERANCE = 1e-4
 OPSET = 17
 _GROUP = tuple(field.name for field in fields(Group))
@@ -161,6 +163,18 @@ def _write_hf(run: TrainedRun, policy: TinyPolicy, directory: Path) -> None:
     (directory / "model.safetensors").write_bytes(pack_tensors(policy.tensors(), metadata))
     _write_json(directory / "config.json", config)
     (directory / "README.md").write_text(model_card(run, config), encoding="utf-8")
+    _check_hf(directory / "model.safetensors", run, policy)
+
+
+def _check_hf(path: Path, run: TrainedRun, policy: TinyPolicy) -> None:
+    """Read the file as whoever is given it will, and ask both policies about what each sees with its own eyes."""
+    try:
+        written = load_weights(path)
+    except UserError as error:
+        raise ExportError(f"what was to be written cannot be read again ({error}); nothing was written") from error
+    shown = _real_episodes(run)
+    ours, theirs = (_say(each, _tensors(each, _moments(each, shown))) for each in (policy, written))
+    _compare("what was written and the run", ours, theirs)
 
 
 def model_card(run: TrainedRun, config: Mapping[str, Any]) -> str:
@@ -190,6 +204,41 @@ def model_card(run: TrainedRun, config: Mapping[str, Any]) -> str:
 # ---------------------------------------------------------------- ONNX
 
 
+def _write_onnx(run: TrainedRun, policy: TinyPolicy, directory: Path) -> None:
+    moments = _moments(policy, _real_episodes(run))
+    with _silence():
+        # By tracing, which takes half a second where torch.export takes half a minute; what is relied on is the check.
+        torch.onnx.export(
+            _Flat(policy.module.network).eval(),
+            _tensors(policy, moments[: len(moments) // 2]),
+            str(directory / "model.onnx"),
+            dynamo=False,
+            opset_version=OPSET,
+            dynamic_axes={name: dict(AXES.get(name, _MOMENTS)) for name in (*INPUTS, *OUTPUTS)},
+            input_names=list(INPUTS),
+            output_names=list(OUTPUTS),
+        )
+    difference = _check_onnx(directory / "model.onnx", policy, moments)
+    graph = {"inputs": list(INPUTS), "outputs": list(OUTPUTS), "opset": OPSET, "largest_difference": difference}
+    _write_json(directory / "config.json", describe(run, policy) | {"onnx": graph})
+
+
+def _check_onnx(path: Path, policy: TinyPolicy, moments: Sequence[Moment]) -> float:
+    """The largest difference between onnxruntime and torch, one moment, some and all at a time; at most 1e-4."""
+    import onnxruntime
+
+    session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    worst = 0.0
+    for count in (1, 2, len(moments)):
+        tensors = _tensors(policy, moments[-count:])
+        said = session.run(list(OUTPUTS), dict(zip(INPUTS, (t.numpy() for t in tensors), strict=True)))
+        worst = max(worst, _compare("onnxruntime and torch", _say(policy, tensors), said))
+    return worst
+
+
+# ---------------------------------------------------------------- the same as ours, about real screens
+
+
 class _Flat(nn.Module):
     """The network with plain tensors at both ends; all moments are one group."""
 
@@ -204,29 +253,12 @@ class _Flat(nn.Module):
         return tuple(getattr(output, name) for name in OUTPUTS)
 
 
-def _write_onnx(run: TrainedRun, policy: TinyPolicy, directory: Path) -> None:
-    moments = _real_moments(run, policy)
-    flat = _Flat(policy.module.network).eval()
-    with _silence():
-        # By tracing, which takes half a second where torch.export takes half a minute; what is relied on is the check.
-        torch.onnx.export(
-            flat,
-            _tensors(policy, moments[: len(moments) // 2]),
-            str(directory / "model.onnx"),
-            dynamo=False,
-            opset_version=OPSET,
-            dynamic_axes={name: dict(AXES.get(name, _MOMENTS)) for name in (*INPUTS, *OUTPUTS)},
-            input_names=list(INPUTS),
-            output_names=list(OUTPUTS),
-        )
-    difference = _check(directory / "model.onnx", flat, policy, moments)
-    graph = {"inputs": list(INPUTS), "outputs": list(OUTPUTS), "opset": OPSET, "largest_difference": difference}
-    _write_json(directory / "config.json", describe(run, policy) | {"onnx": graph})
+def _real_episodes(run: TrainedRun) -> list[Trajectory]:
+    """A few: screens with few and with many elements, short and long instructions."""
+    return list(demonstrate(load_tasks(run.config.tasks.suite, "test")[:3], noise=0.2, seed=0))
 
 
-def _real_moments(run: TrainedRun, policy: TinyPolicy) -> list[Moment]:
-    """Situations of a few episodes: screens with few and with many elements, short and long instructions."""
-    shown = demonstrate(load_tasks(run.config.tasks.suite, "test")[:3], noise=0.2, seed=0)
+def _moments(policy: TinyPolicy, shown: Iterable[Trajectory]) -> list[Moment]:
     return [moment for trajectory in shown for moment in policy.prepare(trajectory).moments]
 
 
@@ -236,29 +268,25 @@ def _tensors(policy: TinyPolicy, moments: Sequence[Moment]) -> tuple[Tensor, ...
     return (*(getattr(batch, name) for name in _ROWS), *(getattr(group, name) for name in _GROUP))
 
 
-def _check(path: Path, flat: _Flat, policy: TinyPolicy, moments: Sequence[Moment]) -> float:
-    """The largest difference between onnxruntime and torch, one moment, some and all at a time; at most 1e-4."""
-    import onnxruntime
+def _say(policy: TinyPolicy, tensors: Sequence[Tensor]) -> list[Floats]:
+    with torch.inference_mode():
+        return [tensor.numpy() for tensor in _Flat(policy.module.network).eval()(*tensors)]
 
-    session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+
+def _compare(who: str, expected: Sequence[Floats], said: Sequence[Floats]) -> float:
+    """The largest difference between two networks, output by output; `ExportError` if it is more than rounding."""
     worst = 0.0
-    for count in (1, 2, len(moments)):
-        tensors = _tensors(policy, moments[-count:])
-        said = session.run(list(OUTPUTS), dict(zip(INPUTS, (t.numpy() for t in tensors), strict=True)))
-        with torch.inference_mode():
-            expected = [tensor.numpy() for tensor in flat(*tensors)]
-        for name, ours, theirs in zip(OUTPUTS, expected, said, strict=True):
-            difference = largest_difference(ours, theirs)
-            if not difference <= TOLERANCE:
-                raise ExportError(
-                    f"onnxruntime and torch differ by {difference:.2g} in `{name}` (at most {TOLERANCE} is allowed); "
-                    "nothing was written"
-                )
-            worst = max(worst, difference)
+    for name, ours, theirs in zip(OUTPUTS, expected, said, strict=True):
+        difference = largest_difference(ours, theirs)
+        if not difference <= TOLERANCE:
+            raise ExportError(
+                f"{who} differ by {difference:.2g} in `{name}` (at most {TOLERANCE} is allowed); nothing was written"
+            )
+        worst = max(worst, difference)
     return worst
 
 
-def largest_difference(ours: npt.NDArray[np.float32], theirs: npt.NDArray[np.float32]) -> float:
+def largest_difference(ours: Floats, theirs: Floats) -> float:
     """How far apart two results are where something is possible; infinitely, if they disagree about where that is."""
     if ours.shape != theirs.shape:
         return float("inf")

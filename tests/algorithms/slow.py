@@ -1,6 +1,8 @@
 """The equations as they stand in the papers, for one trajectory, as double sums without recursion: slow and obvious."""
 
+import math
 from collections.abc import Sequence
+from fractions import Fraction
 
 import numpy as np
 
@@ -65,3 +67,26 @@ def doubly_robust(rewards: Numbers, values: Numbers, outcome: float, lambda_: fl
     n = len(rewards)
     weights = [lambda_ ** (n - 1 - t) for t in range(n)]
     return [w * outcome + (1 - w) * d for w, d in zip(weights, delta, strict=True)]
+
+
+def advantages(rewards: Numbers, values: Numbers, targets: Numbers, gamma: float) -> list[float]:
+    return [r + gamma * targets[t + 1] - values[t] for t, r in enumerate(rewards)]
+
+
+def ratios(target_log_probs: Numbers, behaviour_log_probs: Numbers) -> list[float]:
+    pairs = zip(target_log_probs, behaviour_log_probs, strict=True)
+    return [min(math.exp(pi) / math.exp(mu), math.exp(20)) for pi, mu in pairs]
+
+
+def priority(
+    errors: Numbers, ratios: Numbers, entropies: Numbers, w_td: float, w_rho: float, w_entropy: float
+) -> float:
+    p = w_td * np.mean(np.abs(errors)) + w_rho * np.mean(ratios) + w_entropy * np.mean(entropies)
+    return max(float(p), 1e-6)
+
+
+def is_kept(outcomes: Numbers, expected: Numbers, quantile: Fraction) -> list[bool]:
+    """Who passes the filter: those with fewer better ones than there are places, of which there is at least one."""
+    surprises = [outcome - value for outcome, value in zip(outcomes, expected, strict=True)]
+    num_places = max(1, len(surprises) - math.floor(quantile * len(surprises)))
+    return [sum(other > own for other in surprises) < num_places for own in surprises]

@@ -98,13 +98,12 @@ def success_probability(policy: Tensor) -> float:
 
 
 def draw(sampling: Sampling, priorities: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-    """Rows of the replay, and weights that correct for having drawn them, as `Sampling` says; a round is a version."""
+    """Rows of the replay, P ~ p^alpha exp(-age / tau), and weights that correct for it; a round is a version."""
     num_kept = len(priorities)
     age = (num_kept - 1 - torch.arange(num_kept)) // GROUP
-    mass = priorities if sampling.is_prioritised else torch.ones(num_kept)
+    mass = priorities**sampling.alpha if sampling.is_prioritised else torch.ones(num_kept)
     if sampling.freshness_tau_versions is not None:
         mass = mass * torch.exp(-age / sampling.freshness_tau_versions)
-    mass = mass**sampling.alpha
     if sampling.window_trajectories is not None:
         mass = mass * (torch.arange(num_kept) >= num_kept - sampling.window_trajectories)
     probability = mass / mass.sum()

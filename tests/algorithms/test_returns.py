@@ -136,6 +136,7 @@ def test_unweighted_retrace_values_the_behaviour_policy_and_weighted_ones_lean_t
 class Case:
     rewards: Rows
     values: Rows
+    targets: Rows
     ratios: Rows
     terminal: list[bool]
     success: list[float]
@@ -159,6 +160,7 @@ def cases(draw: st.DrawFn) -> Case:
     return Case(
         rewards=rows(st.floats(-1, 1)),
         values=rows(unit, extra=1),
+        targets=rows(unit, extra=1),
         ratios=rows(ratio),
         terminal=[draw(st.booleans()) for _ in lengths],
         success=[float(draw(st.booleans())) for _ in lengths],
@@ -181,9 +183,14 @@ def test_every_recursion_is_the_sum_it_stands_for(case: Case, weight_first: bool
     rho_clip, c_clip = clips
     ended = [slow.with_end(v, t) for v, t in zip(case.values, case.terminal, strict=True)]
     rows = list(zip(case.rewards, ended, case.ratios, case.success, strict=True))
+    ended_targets = [slow.with_end(v, t) for v, t in zip(case.targets, case.terminal, strict=True)]
 
     same(td_errors(batch, values, gamma=gamma), [slow.deltas(r, v, gamma) for r, v, _, _ in rows])
     same(discounted_returns(batch, values, gamma=gamma), [slow.returns(r, v, gamma) for r, v, _, _ in rows])
+    same(
+        advantages(batch, values, value_tensor(case.targets), gamma=gamma),
+        [slow.advantages(r, v, y, gamma) for r, v, y in zip(case.rewards, ended, ended_targets, strict=True)],
+    )
     same(
         gae_advantages(batch, values, gamma=gamma, lambda_=lambda_),
         [slow.gae(r, v, gamma, lambda_) for r, v, *_ in rows],

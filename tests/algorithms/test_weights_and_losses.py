@@ -1,10 +1,11 @@
-"""Ratios, advantages, filter, loss terms and priorities: numbers worked out by hand, and where gradients flow."""
+"""Ratios, advantages, filter, loss terms and priorities: by hand, against a slow version, and where gradients flow."""
 
 import math
+from fractions import Fraction
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from torch import Tensor
 
@@ -23,6 +24,7 @@ from distrl.algorithms.losses import (
 from distrl.algorithms.metrics import advantage_metrics, ratio_metrics, value_metrics
 from distrl.algorithms.weights import better_than_expected, importance_ratios, standardised, tamed
 
+from . import slow
 from .trajectories import NAN, close, make_batch, numbers, padded
 
 MASK = torch.tensor([[True, True, True], [True, False, False]])
@@ -42,6 +44,23 @@ def test_ratios_stay_finite_where_probabilities_do_not() -> None:
     ratios = importance_ratios(torch.tensor([-1e4, 0.0, -1e4]), torch.tensor([0.0, -1e4, -1e4]))
     assert ratios.tolist() == [0.0, pytest.approx(math.exp(20), rel=1e-5), 1.0]
     assert ratios.square().sum().isfinite()
+
+
+def rows_of(element: st.SearchStrategy[float], lengths: list[int]) -> st.SearchStrategy[list[list[float]]]:
+    return st.tuples(*(st.lists(element, min_size=n, max_size=n) for n in lengths)).map(list)
+
+
+LENGTHS = st.lists(st.integers(1, 6), min_size=1, max_size=4)
+LOG_PROBS = st.floats(-60, 0)
+"""So far apart that some ratios pass exp(20), and none leaves what a number of 64 bits can say."""
+
+
+@given(st.data(), LENGTHS)
+def test_ratios_are_those_of_the_slow_version(data: st.DataObject, lengths: list[int]) -> None:
+    target, behaviour = (data.draw(rows_of(LOG_PROBS, lengths)) for _ in range(2))
+    found = importance_ratios(padded(target, NAN), padded(behaviour, 0.0))
+    expected = [slow.ratios(*row) for row in zip(target, behaviour, strict=True)]
+    torch.testing.assert_close(found, padded(expected, NAN), rtol=1e-9, atol=0.0, equal_nan=True)
 
 
 def test_standardised_advantages_have_mean_0_and_deviation_1_over_the_steps_that_exist() -> None:
@@ -82,6 +101,19 @@ def test_the_filter_keeps_ties_and_a_lone_trajectory() -> None:
 def test_the_filter_keeps_exactly_the_rest_when_there_are_no_ties(expected: list[float], twentieths: int) -> None:
     kept = better_than_expected(torch.zeros(len(expected)).double(), numbers(expected), quantile=twentieths / 20)
     assert int(kept.sum()) == max(1, len(expected) - len(expected) * twentieths // 20)
+
+
+@given(
+    # Few different values, so that many are as good as others: ties are where a filter goes wrong.
+    st.lists(st.tuples(st.sampled_from([0.0, 1.0]), st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0])), min_size=1),
+    st.fractions(0, 1, max_denominator=100),
+)
+# As floating-point numbers, 0.29 * 100 is less than 29; the share is meant as it is written.
+@example([(0.0, n / 100) for n in range(100)], Fraction(29, 100))
+def test_the_filter_keeps_who_the_slow_version_keeps(seen: list[tuple[float, float]], quantile: Fraction) -> None:
+    outcomes, values = [outcome for outcome, _ in seen], [value for _, value in seen]
+    kept = better_than_expected(numbers(outcomes), numbers(values), quantile=float(quantile))
+    assert kept.tolist() == slow.is_kept(outcomes, values, quantile)
 
 
 # ---------------------------------------------------------------- means
@@ -242,6 +274,24 @@ def test_priorities_by_hand() -> None:
     )
     assert close(found, [10.52, 20.83])
     assert not found.requires_grad
+
+
+@given(st.data(), LENGTHS, st.tuples(st.floats(0, 60), st.floats(0, 2), st.floats(0, 1)))
+def test_priorities_are_those_of_the_slow_version(
+    data: st.DataObject, lengths: list[int], weights: tuple[float, float, float]
+) -> None:
+    w_td, w_rho, w_entropy = weights
+    errors, ratios, entropies = (
+        data.draw(rows_of(element, lengths)) for element in (st.floats(-2, 2), st.floats(0, 1), st.floats(0, 5))
+    )
+    found = trajectory_priorities(
+        *(padded(rows, NAN) for rows in (errors, ratios, entropies)),
+        padded([[1.0] * n for n in lengths], 0.0).bool(),
+        w_td=w_td,
+        w_rho=w_rho,
+        w_entropy=w_entropy,
+    )
+    assert close(found, [slow.priority(*row, *weights) for row in zip(errors, ratios, entropies, strict=True)])
 
 
 def test_a_priority_is_never_0() -> None:

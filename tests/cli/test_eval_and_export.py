@@ -62,6 +62,19 @@ def test_the_expert_is_evaluated_with_its_eyes_on_the_phone() -> None:
     assert report["mean_steps_to_success"] > 1
 
 
+def test_the_shipped_imitation_solves_some_tasks_and_not_all() -> None:
+    # The start is made to solve about two of five held-out tasks; a network without its weights solves none of these.
+    arguments = ("--policy", "imitation", "--suite", "general", "--mode", "text", "--episodes", "12", "--json")
+    done = distrl("eval", *arguments)
+    assert (done.status, done.err) == (0, "")
+    report = json.loads(done.out)
+    assert set(report) == REPORT | ABOUT
+    assert [report[name] for name in ("policy", "suite", "split", "episodes")] == ["imitation", "general", "test", 12]
+    assert 1 / 12 <= report["success"] <= 11 / 12
+    assert report["low"] < report["success"] < report["high"]
+    assert report["mean_steps_to_success"] > 1
+
+
 def test_people_get_a_table() -> None:
     done = distrl("eval", "--policy", "random", "--suite", "system", "--episodes", "3")
     assert done.status == 0

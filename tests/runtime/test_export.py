@@ -1,6 +1,7 @@
 """Exports: what others open says what ours says."""
 
 import json
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from random import Random
 
@@ -8,16 +9,18 @@ import numpy as np
 import onnxruntime
 import pytest
 from safetensors import safe_open
+from torch import Tensor
 
 import distrl
 from distrl.core.errors import UserError
 from distrl.core.types import Situation
-from distrl.policies.tiny.policy import TinyPolicy
+from distrl.policies.tiny.policy import Mode, TinyPolicy
 from distrl.runtime import export
 from distrl.runtime.build import make_phone
 from distrl.runtime.checking import arrange
 from distrl.runtime.demonstrations import look
 from distrl.runtime.export import AXES, INPUTS, OUTPUTS, ExportError, export_run, largest_difference
+from distrl.runtime.tensors import pack_tensors
 from distrl.runtime.trained import read_run
 from distrl.tasks.book import load_tasks
 
@@ -47,6 +50,37 @@ def test_an_export_for_the_hub_acts_like_the_run(run: Path, tmp_path: Path) -> N
     assert isinstance(exported, TinyPolicy)
     rngs = [Random(n) for n in range(3)], [Random(n) for n in range(3)]
     assert original.decide(situations(), rngs[0]) == exported.decide(situations(), rngs[1])
+
+
+def with_a_doubled_head(tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> bytes:
+    return pack_tensors({n: 2 * t if n == "network.verb.weight" else t for n, t in tensors.items()}, metadata)
+
+
+def with_an_eye_turned_around(tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> bytes:
+    return pack_tensors({n: -t if n.startswith("widgets.known") else t for n, t in tensors.items()}, metadata)
+
+
+def cut_short(tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> bytes:
+    return pack_tensors(tensors, metadata)[:-4]
+
+
+@pytest.mark.parametrize(
+    ("damaged", "mode", "complaint"),
+    [
+        (with_a_doubled_head, "text", r"written and the run differ by [\d.e+-]+ in `verb`.*nothing was written"),
+        (with_an_eye_turned_around, "pixels", r"written and the run differ by [\d.e+-]+ in .*nothing was written"),
+        (cut_short, "text", r"cannot be read again.*model\.safetensors.*damaged.*nothing was written"),
+    ],
+)
+def test_an_export_for_the_hub_that_says_something_else_is_not_written(
+    damaged: Callable[..., bytes], mode: Mode, complaint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_run(tmp_path / "run", mode=mode)
+    # What reaches the disk is not what was to be written.
+    monkeypatch.setattr(export, "pack_tensors", damaged)
+    with pytest.raises(ExportError, match=complaint):
+        export_run(read_run(tmp_path / "run"), "hf", tmp_path / "hub")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["run"]
 
 
 def test_config_and_metadata_say_what_it_is(run: Path, tmp_path: Path) -> None:

@@ -3,13 +3,15 @@
 import msgspec
 import numpy as np
 import pytest
+from torch import Tensor
 
 from distrl.algorithms import ALGORITHMS, make_algorithm
 from distrl.core.types import Decision, Invalid, Outcome, Trajectory
 from distrl.policies.tiny.policy import Mode, Prepared, TinyPolicy
 from distrl.runtime.learner import Learner
+from distrl.runtime.training import Training
 
-from .fleet import declared, plain_trajectory, real_policy, real_trajectories, shortened
+from .fleet import declared, plain_trajectory, real_policy, real_trajectories, settings, shortened
 from .learners import FakeAlgorithm, are_equal, filled, in_group, make_learner, weights_of
 
 # ---- everything in its place
@@ -132,6 +134,47 @@ def test_every_algorithm_learns_from_real_trajectories(name: str) -> None:
     assert learner.num_bad_updates == 0
     assert not are_equal(weights_of(learner), before)
     assert {s.id for s in learner.replay.sample(10)} <= set(learner.replay.ids())
+
+
+# ---- the switches that only say who is drawn
+
+
+def aged(trajectory: Trajectory, version: int) -> Trajectory:
+    """The same, acted by the weights of another version."""
+    replace = msgspec.structs.replace
+    steps = tuple(replace(s, decision=replace(s.decision, policy_version=version)) for s in trajectory.steps)
+    return replace(trajectory, steps=steps)
+
+
+def learned_from(*, versions_apart: int, **switches: bool) -> list[Tensor]:
+    """The weights after 4 updates on twelve trajectories, each so many versions younger than the one before it.
+
+    The learner is that of a run, so that what the algorithm says about drawing has to reach the replay; it gives the
+    trajectories priorities of its own after each update. Nothing but the switches differs from call to call.
+    """
+    options = {"trajectory_filter": False, **switches}
+    learner = Training(settings(1, algorithm={"options": options})).learner
+    for n, trajectory in enumerate(real_trajectories()):
+        learner.receive(aged(trajectory, n * versions_apart))
+    learner.policy.version = 11 * versions_apart
+    for _ in range(4):
+        learner.update()
+    return weights_of(learner)
+
+
+@pytest.mark.parametrize(
+    ("switch", "versions_apart", "matters"),
+    [
+        ("dper", 10, True),
+        ("dper", 0, True),  # by priorities alone, since all are of the same age
+        ("freshness", 10, True),  # tau is 50: the oldest is drawn exp(-110 / 50) = 0.11 times as often as the newest
+        ("freshness", 0, False),  # nothing is older than anything
+    ],
+)
+def test_a_switch_of_who_is_drawn_changes_what_is_learned(switch: str, versions_apart: int, matters: bool) -> None:
+    on, again, off = (learned_from(versions_apart=versions_apart, **{switch: is_on}) for is_on in (True, True, False))
+    assert are_equal(on, again)
+    assert are_equal(on, off) is not matters
 
 
 # ---- what is remembered

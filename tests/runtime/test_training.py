@@ -2,7 +2,9 @@
 
 import json
 import struct
-from collections.abc import Iterator
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -155,6 +157,28 @@ def test_the_weights_of_a_run_are_those_of_its_newest_checkpoint(straight: Path)
     assert sorted(p.name for p in (straight / "checkpoints").iterdir()) == ["000000008", "000000016"]
 
 
+OPEN_WITHOUT_US = """
+import json, sys
+from safetensors.torch import load_file
+tensors = load_file(sys.argv[1])
+assert not [name for name in sys.modules if name.split(".")[0] == "distrl"]
+print(json.dumps({name: [list(t.shape), float(t.double().sum())] for name, t in tensors.items()}))
+"""
+
+
+def test_the_weights_of_a_run_open_in_a_program_that_has_never_heard_of_distrl(straight: Path) -> None:
+    # -I: neither this directory nor PYTHONPATH, through which it could come in unseen.
+    file = straight / "weights" / "model.safetensors"
+    command = [sys.executable, "-I", "-c", OPEN_WITHOUT_US, str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    files, _ = newest_checkpoint(straight / "checkpoints")
+    assert files is not None
+    ours = unpack_tensors(files["weights.safetensors"])
+    assert len(ours) > 20
+    assert json.loads(done.stdout) == {name: [list(t.shape), float(t.double().sum())] for name, t in ours.items()}
+
+
 def test_updates_follow_the_steps_that_arrived(straight: Path) -> None:
     config = settings().learner
     for row in metrics_of(straight):
@@ -297,16 +321,57 @@ def test_a_restored_run_acts_with_the_old_weights_it_acted_with(tmp_path: Path) 
 # ---- golden
 
 
-def test_the_loss_curve_is_the_golden_one(tmp_path: Path, is_updating_golden: bool) -> None:
+def test_the_loss_curve_is_the_golden_one(
+    tmp_path: Path, is_updating_golden: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
     train(settings(7, algorithm=NO_TIES, train={"num_trajectories": 24}), tmp_path / "run")
     curve = {f"{row['update']}": row["loss"] for row in metrics_of(tmp_path / "run")}
-    if is_updating_golden:
-        GOLDEN.parent.mkdir(exist_ok=True)
-        GOLDEN.write_text(json.dumps(curve, indent=2) + "\n")
-    golden = json.loads(GOLDEN.read_text())
-    difference = {
-        update: (golden.get(update), curve.get(update))
-        for update in sorted({*golden, *curve}, key=int)
-        if curve.get(update) != pytest.approx(golden.get(update, -1.0), rel=1e-4)
+    if not is_updating_golden:
+        hint = "update: (golden, now); if this is meant: pytest tests/runtime --update-golden"
+        assert difference_from(GOLDEN, curve) == {}, hint
+        return
+    # Past pytest, which keeps to itself what a test that passes prints.
+    with capsys.disabled():
+        update_golden(GOLDEN, curve, print)
+
+
+def difference_from(golden: Path, curve: Mapping[str, float]) -> dict[str, tuple[float | None, float | None]]:
+    """What stands there and what is now, by update, where they differ by more than rounding; a new file has nothing."""
+    old = json.loads(golden.read_text()) if golden.exists() else {}
+    return {
+        update: (old.get(update), curve.get(update))
+        for update in sorted({*old, *curve}, key=int)
+        if curve.get(update) != pytest.approx(old.get(update, -1.0), rel=1e-4)
     }
-    assert difference == {}, "update: (golden, now); if this is meant: pytest tests/runtime --update-golden"
+
+
+def update_golden(golden: Path, curve: Mapping[str, float], say: Callable[[str], None]) -> None:
+    """Say what becomes different, then write it: afterwards nobody could tell."""
+    difference = difference_from(golden, curve)
+    say(f"\n{golden.name}: {len(difference)} of {len(curve)} updates are different (golden -> now)")
+    for update, (old, new) in difference.items():
+        say(f"  update {update}: {old} -> {new}")
+    golden.parent.mkdir(exist_ok=True)
+    golden.write_text(json.dumps(curve, indent=2) + "\n")
+
+
+def test_an_update_of_the_golden_curve_says_what_changes_before_it_is_written(tmp_path: Path) -> None:
+    golden, said = tmp_path / "curve.json", list[str]()
+    golden.write_text('{"1": 0.5, "2": 0.25, "3": 1.0}')
+
+    def say(line: str) -> None:
+        assert json.loads(golden.read_text()) == {"1": 0.5, "2": 0.25, "3": 1.0}
+        said.append(line.strip())
+
+    # 0.50004 is 0.5 but for rounding (1e-4 of it); the third update is gone, and the tenth, which is new, comes last.
+    curve = {"1": 0.50004, "2": 0.75, "10": 0.125}
+    update_golden(golden, curve, say)
+    assert said == [
+        "curve.json: 3 of 3 updates are different (golden -> now)",
+        "update 2: 0.25 -> 0.75",
+        "update 3: 1.0 -> None",
+        "update 10: None -> 0.125",
+    ]
+    assert json.loads(golden.read_text()) == curve
+    assert difference_from(golden, curve) == {}
+    assert difference_from(tmp_path / "none.json", {"1": 0.5}) == {"1": (None, 0.5)}
