@@ -104,9 +104,7 @@ def imitate(
             solved[name] += (now - solved[name]) / 2
             if now:
                 never_solved.discard(name)
-        yield Progress(
-            epoch=epoch, loss=loss, report=greedy, sampled=sampled, never_solved=tuple(sorted(never_solved))
-        )
+        yield Progress(epoch=epoch, loss=loss, report=greedy, sampled=sampled, never_solved=tuple(sorted(never_solved)))
         if greedy.success >= options.target + (LEEWAY if never_solved else 0.0):
             return
 
