@@ -27,7 +27,7 @@ from distrl.tasks.fresh import FreshTasks
 
 HARDEST = 1.05
 """A template is shown with a weight of this less its success."""
-LEEWAY = 0.05
+LEEWAY = 0.03
 """How far beyond its target imitation goes for the sake of a template that it has never solved."""
 CHECKED_FROM = 10**8
 """Numbers of the tasks that imitation is checked with; those that are shown have lower ones."""
