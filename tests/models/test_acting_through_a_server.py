@@ -79,7 +79,9 @@ class Vllm:
     async def _chat(self, request: Request) -> Response:
         asked = await request.json()
         self.asked.append(dict(asked))
-        assert asked.pop("logit_bias", {}).keys() == {str(i) for i in self.models["base"].loaded.never_said}
+        base = self.models["base"].loaded
+        assert asked.pop("logit_bias", {}).keys() == {str(i) for i in base.never_said}
+        assert tuple(asked.pop("stop_token_ids")) == base.stop_ids
         if asked["model"] not in self.models:
             return JSONResponse({"error": {"message": "no such model"}}, status_code=404)
         asked["return_token_ids"] = asked.get("return_token_ids", False) and self.has_token_ids
