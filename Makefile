@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PIP := $(BIN)/pip --disable-pip-version-check -qq
-ARGS ?= --minutes 15
+ARGS ?= --minutes 15 --workers 2
 FAST := not slow and not chaos and not learning and not browser and not adb
 
 .DEFAULT_GOAL := help
