@@ -1,5 +1,6 @@
 """The Python interface: what `import distrl` offers."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -63,6 +64,14 @@ def test_a_run_that_was_stopped_before_its_first_update_goes_on(tmp_path: Path) 
     assert stopped.curve[-1]["updates"] == 0
     result = distrl.train(tiny(train={"num_trajectories": 3}, learner=untrained), run_dir=tmp_path / "run")
     assert [row["trajectories"] for row in result.curve] == [0, 2, 3]
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_the_devices_are_shared_out_to_as_many_workers_as_asked_for(tmp_path: Path, count: int) -> None:
+    config = tiny(phone={"scale": 0.1, "latency": "emulator"}, train={"num_trajectories": 4})
+    distrl.train(config, tmp_path / "run", num_workers=count)
+    rows = [json.loads(line) for line in (tmp_path / "run" / "fleet.jsonl").read_text().splitlines()]
+    assert {row["workers"] for row in rows} == {count}
 
 
 def test_a_configuration_may_be_a_file(tmp_path: Path) -> None:
