@@ -29,7 +29,8 @@ def decode(name: str, text: str) -> Action:
 
 
 def test_a_codec_is_found_by_its_name_and_json_is_the_default() -> None:
-    assert [get_codec(name).name for name in CODEC_NAMES] == ["json", "autoui", "android_world", "ui_tars", "numbered"]
+    names = ["json", "autoui", "android_world", "ui_tars", "numbered", "named"]
+    assert [get_codec(name).name for name in CODEC_NAMES] == names
     assert get_codec().name == "json"
 
 
@@ -115,6 +116,7 @@ def test_control_characters_are_never_typed(name: str, char: str) -> None:
         "android_world": f'{{"action_type":"input_text","text":"a\\u{ord(char):04x}b"}}',
         "ui_tars": f"Action: type(content='a\\u{ord(char):04x}b')",
         "numbered": f'type "a\\u{ord(char):04x}b"',
+        "named": f'type "a\\u{ord(char):04x}b"',
     }[name]
     for text in (written, written.replace(f"\\u{ord(char):04x}", char)):
         action = decode(name, text)
@@ -138,6 +140,7 @@ def test_half_a_surrogate_pair_is_never_typed_nor_stored(name: str) -> None:
         "android_world": '{"action_type":"input_text","text":"\\ud83d"}',
         "ui_tars": "Action: type(content='\\ud83d')",
         "numbered": 'type "\\ud83d"',
+        "named": 'type "\\ud83d"',
     }[name]
     for text in (written, written.replace("\\ud83d", "\ud83d")):
         action = decode(name, text)
@@ -157,7 +160,7 @@ def test_two_different_actions_are_invalid(name: str, between: str) -> None:
     codec = get_codec(name)
     action = decode(name, codec.encode(Tap(x=0.5, y=0.25)) + between + codec.encode(TypeText(text="hi")))
     assert isinstance(action, Invalid)
-    one_line = name == "numbered" and between != "\n"
+    one_line = name in {"numbered", "named"} and between != "\n"
     assert action.reason == ("no line is an answer" if one_line else "two actions where one was expected")
 
 
@@ -203,6 +206,7 @@ SLOW_CANDIDATES = (
     "click(point='<point>",
     "type ",
     "tap 1 ",
+    "tap ",
     "9",
     "\ud800",
     "\x00",
@@ -238,5 +242,6 @@ def test_a_coordinate_off_the_screen_is_invalid(name: str, number: str) -> None:
         "android_world": f'{{"action_type":"click","x":{number},"y":5}}',
         "ui_tars": f"Action: click(point='<point>{number} 5</point>')",
         "numbered": f"tap {number} 0.5",
+        "named": f"tap {number} 0.5",
     }[name]
     assert isinstance(decode(name, text), Invalid)

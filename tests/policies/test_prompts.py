@@ -131,6 +131,24 @@ def test_a_brief_prompt_numbers_only_what_can_be_touched() -> None:
     assert prompt.write(Tap(x=0.5, y=0.95), observation) == "tap 0.5 0.95"  # a button that does nothing has no number
 
 
+def test_a_named_prompt_has_names_that_can_be_copied_as_answers() -> None:
+    long = Element(box=(0.0, 0.5, 1.0, 0.6), text="Isla Fischer Football match today, good morning", kind="row")
+    wifi = Element(box=(0.0, 0.6, 1.0, 0.7), text="Wi-Fi", kind="switch", checked=True)
+    bins = tuple(Element(box=(0.0, y, 1.0, y + 0.1), text="Delete", kind="button") for y in (0.7, 0.8))
+    observation = msgspec.structs.replace(seen(), elements=(long, wifi, *bins))
+    step = Step(observation=observation, decision=Decision(action=Tap(x=0.2, y=0.85)), rewards={})
+    prompt = make_prompt("named")
+    asks = text_of(prompt.messages(Situation(task=TASK, steps=(step,), observation=observation))[1])
+    assert asks == (
+        "Task: Set an alarm for 7:30\nDone: tap Delete (2)\nScreen clock/home:\n"
+        "Isla Fischer Football match\nWi-Fi (on)\nDelete\nDelete (2)"
+    )
+    assert prompt.write(Tap(x=0.1, y=0.51), observation) == "tap Isla Fischer Football match"
+    assert prompt.write(LongPress(x=0.1, y=0.61), observation) == "hold Wi-Fi"
+    assert prompt.read("tap Delete", observation) == Tap(x=0.5, y=0.75)
+    assert isinstance(prompt.read("tap Delete (3)", observation), Invalid)
+
+
 def test_where_nothing_can_be_touched_a_brief_prompt_numbers_everything() -> None:
     flat = tuple(msgspec.structs.replace(element, clickable=False) for element in ELEMENTS)
     observation = msgspec.structs.replace(seen(), elements=flat)
@@ -151,6 +169,7 @@ def test_a_touch_anywhere_on_an_element_is_taught_by_the_number_of_the_smallest(
         ("android_world", '{"action_type":"swipe","direction":"up"}'),
         ("ui_tars", "Action: drag(start_point='<point>333 667</point>', end_point='<point>333 250</point>')"),
         ("numbered", "swipe 0.333 0.667 0.333 0.25"),
+        ("named", "swipe 0.333 0.667 0.333 0.25"),
     ],
 )
 def test_what_is_taught_has_few_digits(name: str, answer: str) -> None:

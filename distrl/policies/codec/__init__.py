@@ -10,6 +10,7 @@ from distrl.policies.codec.android_world import AndroidWorldCodec
 from distrl.policies.codec.autoui import AutoUICodec
 from distrl.policies.codec.canonical import JsonCodec
 from distrl.policies.codec.interface import Codec
+from distrl.policies.codec.named import NamedCodec
 from distrl.policies.codec.numbered import NumberedCodec
 from distrl.policies.codec.ui_tars import UITarsCodec
 
@@ -17,7 +18,8 @@ DEFAULT_CODEC = "json"
 """The format of a policy that does not ask for another."""
 
 _CODECS: dict[str, Codec] = {
-    codec.name: codec for codec in (JsonCodec(), AutoUICodec(), AndroidWorldCodec(), UITarsCodec(), NumberedCodec())
+    codec.name: codec
+    for codec in (JsonCodec(), AutoUICodec(), AndroidWorldCodec(), UITarsCodec(), NumberedCodec(), NamedCodec())
 }
 
 CODEC_NAMES = tuple(_CODECS)
@@ -27,7 +29,8 @@ CODEC_NAMES = tuple(_CODECS)
 def get_codec(name: str = DEFAULT_CODEC) -> Codec:
     """The codec of this name; raises `UnknownNameError`.
 
-    `android_world` is for a screen of 1080 x 2400, `ui_tars` for coordinates up to 1000, `numbered` has no elements.
+    `android_world` is for a screen of 1080 x 2400, `ui_tars` for coordinates up to 1000; `numbered` and `named` have no
+    elements.
     """
     if name not in _CODECS:
         raise UnknownNameError("action codec", name, _CODECS)
@@ -41,6 +44,7 @@ __all__ = [
     "AutoUICodec",
     "Codec",
     "JsonCodec",
+    "NamedCodec",
     "NumberedCodec",
     "UITarsCodec",
     "get_codec",

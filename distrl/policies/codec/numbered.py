@@ -47,12 +47,12 @@ MAX_LABEL_CHARS: Final = 80
 """As much of a long text on a screen as its line shows."""
 
 _WORDS: Final = {action: word for word, action in PLAIN.items()}
-_TOUCHES: Final[Mapping[str, type[Tap | LongPress]]] = {"tap": Tap, "click": Tap, "hold": LongPress}
+TOUCHES: Final[Mapping[str, type[Tap | LongPress]]] = {"tap": Tap, "click": Tap, "hold": LongPress}
 _TOUCH: Final = re.compile(
     r"(?:answer\s{0,9}:\s{0,9})?(?:(tap|click|hold)\s{0,9})?[\[(]?(\d{1,4})[\])]?(?:\s{0,9}[.:]?\s{1,9}(.{1,999}))?\.?",
     re.IGNORECASE,
 )
-_SHARES: Final = re.compile(r"(tap|hold|swipe)((?:\s{1,9}[0-9.eE+-]{1,40}){2,4})", re.IGNORECASE)
+SHARES: Final = re.compile(r"(tap|hold|swipe)((?:\s{1,9}[0-9.eE+-]{1,40}){2,4})", re.IGNORECASE)
 _TEXT: Final = re.compile(r"(type|open)\s(.*)", re.DOTALL | re.IGNORECASE)
 _PAIR: Final = re.compile(rf"invalid ({DOUBLE_QUOTED}) ({DOUBLE_QUOTED})", re.DOTALL)
 
@@ -73,11 +73,9 @@ class NumberedCodec:
         action = vetted(action, raw=repr(action))
         match action:
             case Tap(x=x, y=y):
-                number = self._number(x, y)
-                return f"tap {x!r} {y!r}" if number is None else f"{number}"
+                return self._touching("tap", x, y)
             case LongPress(x=x, y=y):
-                number = self._number(x, y)
-                return f"hold {x!r} {y!r}" if number is None else f"hold {number}"
+                return self._touching("hold", x, y)
             case TypeText(text=text):
                 return f"type {_on_a_line(text)}"
             case OpenApp(app=app):
@@ -107,9 +105,15 @@ class NumberedCodec:
             return invalid(text, TWO_ACTIONS)
         return vetted(actions[0], raw=text)
 
-    def _number(self, x: float, y: float) -> int | None:
+    def _touching(self, verb: str, x: float, y: float) -> str:
+        """A touch by what it touches the middle of, or by its point."""
         centers = (number for number, element in enumerate(self.elements, 1) if element.center == (x, y))
-        return next(centers, None)
+        number = next(centers, None)
+        return f"{verb} {x!r} {y!r}" if number is None else self._call(verb, number)
+
+    def _call(self, verb: str, number: int) -> str:
+        """How a touch of this element is written."""
+        return f"{number}" if verb == "tap" else f"{verb} {number}"
 
     def _action(self, line: str) -> Action | None:
         """What a line means, None if it is prose; raises ValueError for an answer that cannot be meant."""
@@ -119,7 +123,7 @@ class NumberedCodec:
         if found := _TEXT.fullmatch(line):
             said = unquote(found[2]) if re.fullmatch(DOUBLE_QUOTED, found[2], re.DOTALL) else found[2]
             return TypeText(text=said) if found[1].lower() == "type" else OpenApp(app=said)
-        if found := _SHARES.fullmatch(line):
+        if found := SHARES.fullmatch(line):
             return _placed(found[1].lower(), [float(share) for share in found[2].split()])
         if found := _PAIR.fullmatch(line):
             return Invalid(raw=unquote(found[1]), reason=unquote(found[2]))
@@ -136,13 +140,22 @@ class NumberedCodec:
         if label and label != label_of(element).rstrip(". "):
             return None
         x, y = element.center
-        return _TOUCHES[(found[1] or "tap").lower()](x=x, y=y)
+        return TOUCHES[(found[1] or "tap").lower()](x=x, y=y)
 
 
 def label_of(element: Element, *, max_chars: int = MAX_LABEL_CHARS) -> str:
     """An element as the line beside its number: what it says, and what it is where that tells something."""
-    text = " ".join(element.text.split()) or element.kind
-    text = text if len(text) <= max_chars else f"{text[: max_chars - 1]}…"
+    text = text_of(element)
+    return marked(text if len(text) <= max_chars else f"{text[: max_chars - 1]}…", element)
+
+
+def text_of(element: Element) -> str:
+    """What an element says, on one line; what it is if it says nothing."""
+    return " ".join(element.text.split()) or element.kind
+
+
+def marked(text: str, element: Element) -> str:
+    """A text, and of an element what the text does not tell."""
     marks = [
         "field" if element.editable and text != "field" else "",
         "focused" if element.focused else "",
@@ -163,5 +176,5 @@ def _placed(verb: str, shares: list[float]) -> Action:
     if verb == "swipe" and len(shares) == 4:
         return Swipe(x=shares[0], y=shares[1], to_x=shares[2], to_y=shares[3])
     if verb != "swipe" and len(shares) == 2:
-        return _TOUCHES[verb](x=shares[0], y=shares[1])
+        return TOUCHES[verb](x=shares[0], y=shares[1])
     raise ValueError(f"{verb} with {len(shares)} coordinates")

@@ -7,10 +7,18 @@ from typing import ClassVar, Final
 
 from distrl.core.errors import UnknownNameError
 from distrl.core.types import Action, Element, LongPress, Observation, Situation, Step, Tap
-from distrl.policies.codec import AndroidWorldCodec, AutoUICodec, Codec, JsonCodec, NumberedCodec, UITarsCodec
+from distrl.policies.codec import (
+    AndroidWorldCodec,
+    AutoUICodec,
+    Codec,
+    JsonCodec,
+    NamedCodec,
+    NumberedCodec,
+    UITarsCodec,
+)
 from distrl.policies.codec.android_world import EXACT_KEY
 from distrl.policies.codec.numbered import label_of
-from distrl.policies.prompts.interface import Prompt
+from distrl.policies.prompts.interface import Prompt, rounded
 
 _JOB: Final = "You operate a phone, one action at a time, until the task is done."
 BRIEF_CHARS: Final = 40
@@ -183,15 +191,44 @@ class BriefPrompt(NumberedPrompt):
     def ask(self, situation: Situation, done: Sequence[str]) -> tuple[str, str]:
         """The task, what was done, and the screen, which is what changes most, at the end."""
         so_far = "; ".join(line.partition(". ")[2] for line in done)
-        elements = enumerate(self.listed(situation.observation), 1)
-        lines = [f"{number} {label_of(element, max_chars=BRIEF_CHARS)}" for number, element in elements]
+        lines = self._lines(situation.observation)
         head = [f"Task: {situation.task.instruction}", *([f"Done: {so_far}"] if so_far else [])]
         return "\n".join([*head, f"Screen {situation.observation.activity}:", *lines]), ""
+
+    def _lines(self, observation: Observation) -> list[str]:
+        elements = enumerate(self.listed(observation), 1)
+        return [f"{number} {label_of(element, max_chars=BRIEF_CHARS)}" for number, element in elements]
 
     def tell(self, step: Step) -> str:
         """With as much of a name as its line shows."""
         told = super().tell(step)
         return told if len(told) <= BRIEF_CHARS else f"{told[: BRIEF_CHARS - 1]}…"
+
+
+@dataclass(frozen=True, kw_only=True)
+class NamedPrompt(BriefPrompt):
+    """`brief` without numbers: the answer is the name of what is to be touched, which a small model can copy."""
+
+    name: ClassVar[str] = "named"
+    system: ClassVar[str] = (
+        "Operate the phone. Answer with tap NAME, or hold NAME, type TEXT, open APP, swipe up, swipe down, "
+        "back, home, enter, wait, done, impossible."
+    )
+
+    def codec(self, observation: Observation) -> NamedCodec:
+        """One for the elements of this screen."""
+        return NamedCodec(elements=self.listed(observation))
+
+    def write(self, action: Action, observation: Observation) -> str:
+        """By name wherever something is touched."""
+        return self.codec(observation).encode(_nearest(rounded(action), self.listed(observation)))
+
+    def tell(self, step: Step) -> str:
+        """As it was answered: names mean the same on every screen."""
+        return Prompt.tell(self, step)
+
+    def _lines(self, observation: Observation) -> list[str]:
+        return self.codec(observation).lines
 
 
 def _touched(action: Action, elements: Sequence[Element]) -> Element | None:
@@ -222,7 +259,7 @@ def _nearest(action: Action, elements: Sequence[Element]) -> Action:
 
 _PROMPTS: Final[Mapping[str, type[Prompt]]] = {
     prompt.name: prompt
-    for prompt in (JsonPrompt, AndroidWorldPrompt, UITarsPrompt, AutoUIPrompt, NumberedPrompt, BriefPrompt)
+    for prompt in (JsonPrompt, AndroidWorldPrompt, UITarsPrompt, AutoUIPrompt, NumberedPrompt, BriefPrompt, NamedPrompt)
 }
 PROMPT_NAMES: Final = tuple(_PROMPTS)
 """The names that `make_prompt` knows: those of the codecs, and `brief`, which is read by the codec `numbered`."""
