@@ -1,7 +1,8 @@
 """How verbs speak: results on stdout, everything meant for a person on stderr.
 
-In: what a verb has to say. Out: text, JSON, notes and progress bars, each only where it is wanted: notes and bars
-keep silent under `-q`, bars need a terminal and no `--json`. Colour follows NO_COLOR and whether stderr is a terminal.
+In: what a verb has to say. Out: text, JSON, notes and progress, each only where it is wanted: notes and progress keep
+silent under `-q`, progress with `--json` too; it is a bar on a terminal, and now and then a line elsewhere. Colour
+follows NO_COLOR and whether stderr is a terminal.
 """
 
 import contextlib
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 PATIENCE_S = 2.0
 """Work shorter than this shows no progress bar."""
+LINE_EVERY_S = 30.0
+"""How often a log file is told how far long work is."""
 
 Advance = Callable[[int], None]
 """Says that so many more items are done."""
@@ -59,18 +62,41 @@ class Output:
 
     @contextlib.contextmanager
     def progress(self, label: str, total: int) -> Iterator[Advance]:
-        """A bar with the time left, drawn only for a person and only once the work has taken two seconds.
+        """A bar with the time left, drawn once the work has taken two seconds; lines where there is no terminal.
 
         The block calls what it is given after each piece of work: `advance(1)`.
         """
-        if self.is_quiet or self.is_json or not sys.stderr.isatty():
+        if self.is_quiet or self.is_json:
             yield lambda count: None
+            return
+        if not sys.stderr.isatty():
+            yield _Lines(label, total, self.note).advance
             return
         bar = _PatientBar(label, total)
         try:
             yield bar.advance
         finally:
             bar.close()
+
+
+class _Lines:
+    """How far work is, as a line every half a minute."""
+
+    def __init__(self, label: str, total: int, note: Callable[[str], None]) -> None:
+        self._label = label
+        self._total = total
+        self._note = note
+        self._done = 0
+        self._started_s = self._told_s = time.monotonic()
+
+    def advance(self, count: int) -> None:
+        """Count work as done, and tell it if it is time to."""
+        self._done += count
+        now_s = time.monotonic()
+        if now_s - self._told_s >= LINE_EVERY_S and self._done < self._total:
+            self._told_s = now_s
+            left_s = (now_s - self._started_s) / self._done * (self._total - self._done)
+            self._note(f"{self._label}: {self._done:,} of {self._total:,}, about {left_s / 60:.0f} min left")
 
 
 class _PatientBar:

@@ -56,3 +56,27 @@ def test_a_bar_is_drawn_only_for_a_person_who_has_waited(
     printed = capsys.readouterr()
     assert printed.out == ""
     assert ("working" in printed.err) == is_drawn
+
+
+@pytest.mark.parametrize(
+    ("settings", "every_s", "told"),
+    [
+        (Output(), 0.0, "working: 1 of 2, about 0 min left\n"),
+        (Output(), 30.0, ""),
+        (Output(is_json=True), 0.0, ""),
+        (Output(is_quiet=True), 0.0, ""),
+    ],
+)
+def test_a_log_file_is_told_now_and_then_how_far_long_work_is(
+    settings: Output,
+    every_s: float,
+    told: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(output, "LINE_EVERY_S", every_s)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: False)
+    with settings.progress("working", total=2) as advance:
+        advance(1)
+        advance(1)
+    assert capsys.readouterr() == ("", told)
