@@ -13,6 +13,7 @@ expert what to do on which page. It sees a phone as plain data only, never its c
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from random import Random
 from typing import Any
 
@@ -43,6 +44,7 @@ class Pool(msgspec.Struct, frozen=True):
         return tuple(word for word in self.words if is_held_out(word))
 
 
+@cache
 def is_held_out(word: str) -> bool:
     """Whether training never shows this word; by the word itself, so that all pools agree."""
     return derive_seed(2, "held out", word.casefold()) % 5 == 0

@@ -86,6 +86,14 @@ class Eyes(Protocol):
         """The numbers of the familiar words of an element, in its order; -1 for every other word."""
         ...
 
+    def numbers(self, words: Ids) -> tuple[int, ...]:
+        """The numbers of words among the familiar ones; -1 for every other word."""
+        ...
+
+    def take_words(self, numbers: tuple[int, ...]) -> Ids:
+        """Words that other eyes of this kind read, by `numbers`; their ids here."""
+        ...
+
     def take(self, numbers: tuple[int, ...], look: Floats) -> int:
         """An element that other eyes of this kind saw: its words by `spell`, what it looks like; its id here."""
         ...
@@ -198,16 +206,28 @@ class _Remembering(ABC):
         """The numbers of the familiar words of an element; -1 for every other word."""
         return tuple(self._book.numbers[word] for word in self._book.said[element])
 
+    def numbers(self, words: Ids) -> tuple[int, ...]:
+        """The numbers of words among the familiar ones; -1 for every other word."""
+        return tuple(self._book.numbers[word] for word in words.tolist())
+
+    def take_words(self, numbers: tuple[int, ...]) -> Ids:
+        """Words that other eyes read. Those that are not familiar mean nothing, so all of them are the same here."""
+        return np.array([self._taken(number) for number in numbers], np.int32)
+
+    def _taken(self, number: int) -> int:
+        book = self._book
+        if number < 0:
+            return 0
+        if number not in book.word_ids:
+            book.add_word(number, self._meaning(number), self._meaning(number), number)
+        return book.word_ids[number]
+
     def take(self, numbers: tuple[int, ...], look: Floats) -> int:
         """An element that other eyes saw; names that it may show are not known here, and mean nothing anyway."""
-        book = self._book
         key = (numbers, look.tobytes())
-        if key not in book.element_ids:
-            for number in {*numbers} - {-1}:
-                if number not in book.word_ids:
-                    book.add_word(number, self._meaning(number), self._meaning(number), number)
-            book.add_element(key, look, tuple(book.word_ids[n] if n >= 0 else 0 for n in numbers))
-        return book.element_ids[key]
+        if key not in self._book.element_ids:
+            self._book.add_element(key, look, tuple(self._taken(number) for number in numbers))
+        return self._book.element_ids[key]
 
 
 class TextEyes(_Remembering):

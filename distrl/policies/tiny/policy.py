@@ -166,8 +166,8 @@ class TinyPolicy:
         return None if told is None else Prepared(moments=told, choices=_choices(blind))
 
     def _told(self, trajectory: Trajectory) -> tuple[Moment, ...] | None:
-        words = self.eyes.read(trajectory.task.instruction)
-        return unpack(trajectory.features, words=words, count=len(trajectory.steps) + 1, eyes=self.eyes)
+        num_words = len(words_of(trajectory.task.instruction))
+        return unpack(trajectory.features, num_words=num_words, count=len(trajectory.steps) + 1, eyes=self.eyes)
 
     def _moments(self, trajectory: Trajectory) -> tuple[Moment, ...]:
         """T + 1 of them. Nobody asks what it looks like after an end, which is worth nothing: the last one again."""

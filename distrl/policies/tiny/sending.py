@@ -1,8 +1,9 @@
 """What was seen, on its way from the worker to the learner: moments in, bytes out, and equal moments back.
 
-Reading a screen takes longer than learning from it, and whoever acted has read it. Pixels and names stay behind: of an
-element travel the numbers of its familiar words, and what it looks like; of a moment, how well the words match.
-The bytes come from elsewhere, so nothing in them is believed: what does not fit is None, and the screens are read anew.
+Reading a screen takes longer than learning from it, and whoever acted has read it. Pixels and names stay behind: of
+requests and elements travel the numbers of their familiar words, and what elements look like; of a moment, how well the
+words match. The bytes come from elsewhere, so nothing in them is believed: what does not fit is None, and the screens
+are read anew.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,11 +21,6 @@ MOST = 1e6
 """No number that is seen on a screen comes near it."""
 
 
-class _Element(msgspec.Struct, frozen=True, array_like=True):
-    words: tuple[int, ...]
-    look: bytes
-
-
 class _Seen(msgspec.Struct, frozen=True, array_like=True):
     elements: bytes
     past: bytes
@@ -33,7 +29,11 @@ class _Seen(msgspec.Struct, frozen=True, array_like=True):
 
 
 class _Parcel(msgspec.Struct, frozen=True, array_like=True):
-    elements: tuple[_Element, ...]
+    words: tuple[int, ...]
+    """Those of the request, by number; -1 for what is no familiar word."""
+    elements: tuple[tuple[int, ...], ...]
+    """Likewise those of each element."""
+    looks: bytes
     moments: tuple[_Seen, ...]
 
 
@@ -51,18 +51,18 @@ def pack(moments: Sequence[Moment], eyes: Eyes) -> bytes:
         numbers = np.concatenate([getattr(m, name).ravel() for name in _shapes(0, 0)])
         seen.append(_Seen(np.array(elements, np.int32).tobytes(), past.tobytes(), numbers.astype(np.float32).tobytes()))
     _, *ids = places
-    looks = eyes.looks(np.array(ids, np.int32))
-    told = tuple(_Element(eyes.spell(element), look.tobytes()) for element, look in zip(ids, looks, strict=True))
-    return msgspec.msgpack.encode(_Parcel(told, tuple(seen)))
+    words = eyes.numbers(moments[0].words)
+    looks = eyes.looks(np.array(ids, np.int32)).astype(np.float32).tobytes()
+    return msgspec.msgpack.encode(_Parcel(words, tuple(eyes.spell(element) for element in ids), looks, tuple(seen)))
 
 
-def unpack(data: bytes, *, words: Ids, count: int, eyes: Eyes) -> tuple[Moment, ...] | None:
-    """The moments that were packed, so many, of an instruction with these words; None if that is not what it is."""
+def unpack(data: bytes, *, num_words: int, count: int, eyes: Eyes) -> tuple[Moment, ...] | None:
+    """The moments that were packed, so many, of an instruction of so many words; None if that is not what it is."""
     try:
         parcel = _PARCELS.decode(data)
-        if len(parcel.moments) != count:
+        if len(parcel.moments) != count or len(parcel.words) != num_words:
             return None
-        ids = np.array([0, *(_take(element, eyes) for element in parcel.elements)], np.int32)
+        words, ids = _take(parcel, eyes)
         return tuple(_moment(seen, words, ids) for seen in parcel.moments)
     except (msgspec.DecodeError, ValueError):
         return None
@@ -79,13 +79,16 @@ def _shapes(words: int, elements: int) -> Mapping[str, tuple[int, ...]]:
     }
 
 
-def _take(element: _Element, eyes: Eyes) -> int:
-    look = np.frombuffer(element.look, np.float32)
-    if look.shape != (eyes.look_dim,) or not _is_small(look):
+def _take(parcel: _Parcel, eyes: Eyes) -> tuple[Ids, Ids]:
+    """The words of the request and the elements, numbered as here; 0 is no element."""
+    looks = np.frombuffer(parcel.looks, np.float32).reshape(len(parcel.elements), eyes.look_dim)
+    if not _is_small(looks):
         raise ValueError("not what an element looks like")
-    if not all(-1 <= word < len(vocabulary()) for word in element.words):
+    used = set(parcel.words).union(*parcel.elements)
+    if used and not -1 <= min(used) <= max(used) < len(vocabulary()):
         raise ValueError("not familiar words")
-    return eyes.take(element.words, look)
+    elements = (eyes.take(numbers, look) for numbers, look in zip(parcel.elements, looks, strict=True))
+    return eyes.take_words(parcel.words), np.array([0, *elements], np.int32)
 
 
 def _moment(seen: _Seen, words: Ids, ids: Ids) -> Moment:

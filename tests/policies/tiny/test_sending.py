@@ -16,6 +16,7 @@ from distrl.policies.tiny.familiar_words import vocabulary
 from distrl.policies.tiny.features import Moment
 from distrl.policies.tiny.policy import Mode, TinyPolicy
 from distrl.policies.tiny.sending import pack, unpack
+from distrl.policies.tiny.words import words_of
 from distrl.replay.packing import without_screens
 from distrl.runtime.evaluation import evaluate
 from distrl.runtime.policies import SHIPPED, load_eyes
@@ -57,8 +58,8 @@ def told_to(policy: TinyPolicy, moments: tuple[Moment, ...]) -> dict[str, Any]:
 def test_a_network_elsewhere_is_told_the_same(mode: Mode) -> None:
     here, there = make_policy(mode), unseeing(mode)
     for trajectory, data in sent(mode):
-        words = there.eyes.read(trajectory.task.instruction)
-        arrived = unpack(data, words=words, count=len(trajectory.steps) + 1, eyes=there.eyes)
+        num_words = len(words_of(trajectory.task.instruction))
+        arrived = unpack(data, num_words=num_words, count=len(trajectory.steps) + 1, eyes=there.eyes)
         assert arrived is not None
         wanted = told_to(here, here.prepare(trajectory).moments)
         for name, numbers in told_to(there, arrived).items():
@@ -83,18 +84,16 @@ def test_it_is_small_since_names_and_pixels_stay_behind() -> None:
 # ---- what does not fit
 
 
-def changed(data: bytes, *, element: tuple[int, Any] | None = None, moment: tuple[int, Any] | None = None) -> bytes:
-    """The same with another field of the first element or moment."""
-    elements, moments = msgspec.msgpack.decode(data)
-    if element:
-        elements[0][element[0]] = element[1]
+def changed(data: bytes, *, moment: tuple[int, Any] | None = None, **fields: Any) -> bytes:
+    """The same with other words, elements or looks, or another field of the first moment."""
+    parcel = dict(zip(("words", "elements", "looks", "moments"), msgspec.msgpack.decode(data), strict=True)) | fields
     if moment:
-        moments[0][moment[0]] = moment[1]
-    return msgspec.msgpack.encode([elements, moments])
+        parcel["moments"][0][moment[0]] = moment[1]
+    return msgspec.msgpack.encode(list(parcel.values()))
 
 
 def numbers(data: bytes, value: float) -> bytes:
-    found = np.frombuffer(msgspec.msgpack.decode(data)[1][0][2], np.float32).copy()
+    found = np.frombuffer(msgspec.msgpack.decode(data)[3][0][2], np.float32).copy()
     found[-1] = value
     return found.tobytes()
 
@@ -108,24 +107,27 @@ def past(verb: int = 0, element: int = 0, word: int = 0) -> bytes:
 def test_what_does_not_fit_is_not_taken() -> None:
     (trajectory, data), *_ = sent(count=1)
     eyes = unseeing().eyes
-    words, count = eyes.read(trajectory.task.instruction), len(trajectory.steps) + 1
+    num_words, count = len(words_of(trajectory.task.instruction)), len(trajectory.steps) + 1
+    words, elements, looks, _ = msgspec.msgpack.decode(data)
 
     def is_taken(data: bytes, *, count: int = count) -> bool:
-        return unpack(data, words=words, count=count, eyes=eyes) is not None
+        return unpack(data, num_words=num_words, count=count, eyes=eyes) is not None
 
     assert is_taken(data)
-    assert is_taken(changed(data, moment=(1, past(verb=1, element=1, word=len(words)))))
+    assert is_taken(changed(data, moment=(1, past(verb=1, element=1, word=num_words))))
     assert not is_taken(data, count=count - 1)
-    assert unpack(data, words=words[:-1], count=count, eyes=eyes) is None
-    assert not is_taken(changed(data, element=(0, [len(vocabulary())])))
-    assert not is_taken(changed(data, element=(0, [-2])))
-    assert not is_taken(changed(data, element=(1, b"\0" * 4)))
-    assert not is_taken(changed(data, element=(1, np.full(eyes.look_dim, np.nan, np.float32).tobytes())))
+    assert not is_taken(changed(data, words=words[:-1]))
+    for number in (-2, len(vocabulary())):
+        assert not is_taken(changed(data, words=[number, *words[1:]]))
+        assert not is_taken(changed(data, elements=[[number], *elements[1:]]))
+    assert not is_taken(changed(data, elements=elements[1:]))
+    assert not is_taken(changed(data, looks=looks[4:]))
+    assert not is_taken(changed(data, looks=np.full(1, np.nan, np.float32).tobytes() + looks[4:]))
     for value in (np.nan, np.inf, 1e9):
         assert not is_taken(changed(data, moment=(2, numbers(data, value))))
     for place in (0, -1, 10_000):
         assert not is_taken(changed(data, moment=(0, np.array([place], np.int32).tobytes())))
-    for bad in (past(verb=99), past(verb=-1), past(element=10_000), past(word=len(words) + 1), b"\0" * 60):
+    for bad in (past(verb=99), past(verb=-1), past(element=10_000), past(word=num_words + 1), b"\0" * 60):
         assert not is_taken(changed(data, moment=(1, bad)))
 
 
