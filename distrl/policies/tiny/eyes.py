@@ -215,12 +215,9 @@ class _Remembering(ABC):
         return np.array([self._taken(number) for number in numbers], np.int32)
 
     def _taken(self, number: int) -> int:
-        book = self._book
-        if number < 0:
-            return 0
-        if number not in book.word_ids:
-            book.add_word(number, self._meaning(number), self._meaning(number), number)
-        return book.word_ids[number]
+        if number >= 0 and number not in self._book.word_ids:
+            self._book.add_word(number, self._meaning(number), self._meaning(number), number)
+        return self._book.word_ids[number] if number >= 0 else 0
 
     def take(self, numbers: tuple[int, ...], look: Floats) -> int:
         """An element that other eyes saw; names that it may show are not known here, and mean nothing anyway."""
