@@ -49,6 +49,13 @@ def test_what_no_element_is_called_touches_nothing(answer: str) -> None:
     assert isinstance(codec.decode(answer), Invalid)
 
 
+def test_a_name_counts_before_a_line_that_reads_the_same() -> None:
+    switch = Element(box=(0.0, 0.0, 0.5, 0.5), text="Wi-Fi", kind="switch", checked=True)
+    row = Element(box=(0.5, 0.5, 1.0, 1.0), text="Wi-Fi (on)", kind="row")
+    for seen in ((switch, row), (row, switch)):
+        assert NamedCodec(elements=seen).decode("tap Wi-Fi (on)") == Tap(x=0.75, y=0.75)
+
+
 def test_a_long_text_gives_its_first_words_as_a_name() -> None:
     long = (
         Element(box=(0, 0, 1, 1), text="Umar Rossi\nWedding gift Hey, did you hear", kind="row"),
