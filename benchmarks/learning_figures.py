@@ -88,8 +88,9 @@ def table(rows: list[Row]) -> list[str]:
         seeds = " ".join(f"{v:.3f}" for v in row["success_by_seed"])
         minutes = " ".join(f"{v:.1f}" for v in row["minutes"])
         count = round(statistics.mean(row["trajectories"]))
+        spread = f"± {row['success_std']:.3f}" if len(row["seeds"]) > 1 else "(one seed)"
         lines.append(
-            f"| {name_of(row)} | {row['start']:.3f} | **{row['success']:.3f}** ± {row['success_std']:.3f} "
+            f"| {name_of(row)} | {row['start']:.3f} | **{row['success']:.3f}** {spread} "
             f"| {seeds} | {row['sampled_success']:.3f} | {row['largest_drop']:.3f} | {count:,} | {minutes} |"
         )
     return lines
