@@ -24,7 +24,8 @@ from distrl.policies.hf.policy import HfPolicy
 from distrl.runtime.chosen_tasks import chosen_tasks
 from distrl.runtime.demonstrations import demonstrate, without_tokens
 
-ANSWER_TOKENS = 3
+ANSWER_TOKENS = 6
+"""Of `tap Star mail from Mei`, say, and its end."""
 EXAMPLE = Path(__file__).parents[1] / "examples" / "smollm2.toml"
 
 
@@ -60,9 +61,11 @@ def measure(config: Config, episodes: list[Trajectory], *, has_prefix: bool = Tr
     if not has_prefix:
         policy.beginnings.ids = policy.beginnings.ids[:0]
     rows = sum(len(episode.steps) for episode in episodes)
-    # A model that has not been taught goes on until it is stopped; one that has writes a number and its end.
-    policy.options = policy.options.model_copy(update={"max_new_tokens": ANSWER_TOKENS})
+    # A model that has not been taught goes on until it is stopped; one that has writes a short line and its end.
+    whole = policy.options
+    policy.options = whole.model_copy(update={"max_new_tokens": ANSWER_TOKENS})
     decision_s = seconds(lambda: play(policy, episodes)) / rows
+    policy.options = whole
     prepared = [policy.prepare(episode) for episode in episodes]
     moments = [moment for one in prepared for moment in one.moments[:-1]]
     choices = np.concatenate([one.choices for one in prepared])

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def evaluate(
     context: typer.Context,
     run: Annotated[Path | None, typer.Option(help="A run directory: its configuration and newest weights.")] = None,
-    policy: Annotated[str, typer.Option(help="expert, random, idle, imitation, or endpoint: a server.")] = "",
+    policy: Annotated[str, typer.Option(help="expert, random, idle, imitation (the start), endpoint: a server.")] = "",
     suite: Annotated[str, typer.Option(help="The run's, or as configured, if not given.")] = "",
     split: Annotated[str, typer.Option(help="train or test.")] = "test",
     episodes: Annotated[int | None, typer.Option(min=1, help="As configured (eval.episodes) if not given.")] = None,

@@ -118,7 +118,7 @@ class TrainingDisplay:
             self._say(self._evaluation())
             self._line_s = now_s
             return
-        self._left_s = self._forecast.left_s(self._share, now_s)
+        self._left_s = None if progress.is_ending else self._forecast.left_s(self._share, now_s)
         self._label = self._phase(progress)
         if self._live is None and now_s - self._line_s >= LINE_EVERY_S:
             self._line_s = now_s
@@ -143,7 +143,7 @@ class TrainingDisplay:
     def _phase(self, progress: "Progress") -> str:
         """What is going on; evaluations say nothing until they are over, so what comes next is said in advance."""
         since = progress.trajectories - (self._evaluated.trajectories if self._evaluated else 0)
-        if since >= self._config.eval.every_trajectories or self._share >= 1.0:
+        if progress.is_ending or since >= self._config.eval.every_trajectories or self._share >= 1.0:
             return "evaluating"
         return "training"
 

@@ -11,6 +11,7 @@ import contextlib
 import sqlite3
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -49,9 +50,13 @@ FLEET_S = 5.0
 """Seconds between two rows about the fleet."""
 
 
+_COMPUTING = ThreadPoolExecutor(1, "computing")
+"""One thread, always the same: memory that a thread has freed is not given to others, and an update may need much."""
+
+
 async def in_thread(work: Callable[[], T]) -> T:
     """Compute beside the event loop: torch lets others run while it works."""
-    return await asyncio.to_thread(work)
+    return await asyncio.get_running_loop().run_in_executor(_COMPUTING, work)
 
 
 class AsyncTraining(RunState):
@@ -238,6 +243,7 @@ class AsyncTraining(RunState):
         if not self._is_draining:
             await self.hub.stop_collecting()
             await self.publish()
+            self._listener(replace(self._progress(), is_ending=True))
             await self._end_of_evaluation()
             is_measured = bool(self.curve) and self.curve[-1]["trajectories"] == self.learner.num_received
             if not (is_measured or self._is_draining or self.hub.newest < 0):

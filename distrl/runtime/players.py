@@ -1,8 +1,8 @@
 """Players: policies by name or path, and the evaluation of any of them.
 
-In: `expert`, `random`, `idle`, `imitation`, `endpoint`, a run directory, an export or a weights file. Out: something
-that `play_tasks` lets try tasks. The expert looks into the phone, which no policy of an environment can, so it plays on
-a phone of its own.
+In: `expert`, `random`, `idle`, `imitation` (what a run would start from), `endpoint`, a run directory, an export or a
+weights file. Out: something that `play_tasks` lets try tasks. The expert looks into the phone, which no policy of an
+environment can, so it plays on a phone of its own.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ from random import Random
 from typing import Any, Protocol, runtime_checkable
 
 from distrl.core.clock import run_virtual
-from distrl.core.config import Config, config_of
+from distrl.core.config import Config
 from distrl.core.errors import UserError
 from distrl.core.interfaces import Decider, RemoteDecider
 from distrl.core.types import Action, Decision, Observation, Outcome, Ruling, Situation, Step, Task, Trajectory, Verdict
@@ -20,7 +20,7 @@ from distrl.devices.sim.phone import Phone
 from distrl.policies.scripted import IdlePolicy, RandomPolicy
 from distrl.policies.tiny.policy import Mode
 from distrl.policies.trainable import Snapshot
-from distrl.runtime.build import KNOWN_NAMES, make_phone
+from distrl.runtime.build import make_phone
 from distrl.runtime.build_endpoint import make_endpoint_policy
 from distrl.runtime.checking import arrange, play, see
 from distrl.runtime.evaluation import Scripted, evaluate
@@ -117,8 +117,9 @@ def make_player(
             idle = IdlePolicy()
             return Scripted(lambda situation: idle.act(situation.task, situation.observation))
         case "imitation":
-            tables = {"tasks": {"suite": suite}, "policy": {"mode": mode or "pixels", "start": "imitation"}}
-            return load_start(config_of(tables, KNOWN_NAMES))
+            tasks = config.tasks.model_copy(update={"suite": suite})
+            policy = config.policy.model_copy(update={"mode": mode or config.policy.mode})
+            return load_start(config.model_copy(update={"tasks": tasks, "policy": policy}))
         case "endpoint":
             return make_endpoint_policy(config.policy.endpoint)
     return _from_path(Path(source), mode)

@@ -46,6 +46,8 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     updates: int
     recent_success: float
     wall_s: float
+    is_ending: bool = False
+    """Nothing is collected any more; the last evaluation is under way."""
     report: Report | None = None
     sampled: Report | None = None
     judging: str = ""

@@ -99,6 +99,19 @@ def test_a_log_gets_a_line_every_ten_seconds_and_one_for_each_evaluation() -> No
     assert len(lines) == 12, "ten of progress, two of evaluations"
 
 
+def test_the_last_evaluation_is_called_so_and_not_said_to_be_over_soon(capsys: pytest.CaptureFixture[str]) -> None:
+    clock = FakeClock()
+    config = config_of({"train": {"num_trajectories": 1000, "max_minutes": 10.0}})
+    with TrainingDisplay(Output(), config, now=clock) as display:
+        for wall_s, is_ending in ((100.0, False), (599.0, False), (599.0, True)):
+            clock.now_s += 100.0
+            display.show(at(50, wall_s=wall_s, is_ending=is_ending))
+    training, last = capsys.readouterr().err.splitlines()[1:]
+    assert training.startswith("training: ")
+    assert training.endswith("left")
+    assert last == "evaluating: 50 of 1,000 trajectories, 25% solved lately, updates: 0"
+
+
 def test_quiet_is_silent() -> None:
     assert shown(CONFIG, Output(is_quiet=True)) == ""
 

@@ -11,8 +11,10 @@ import torch
 
 from distrl.core.config import config_of
 from distrl.core.types import Outcome
+from distrl.policies.hf.policy import HfPolicy
 from distrl.runtime.chosen_tasks import chosen_tasks
 from distrl.runtime.imitation import ImitationOptions, imitate
+from distrl.runtime.players import make_player
 from distrl.runtime.policies import load_start
 
 from .asking import make_policy
@@ -84,12 +86,13 @@ num_devices = 1
     log = json.loads((tmp_path / "start" / "imitation.json").read_text())
     assert log["options"]["entropy_weight"] == 0.01
     hf = {"model": str(model_of("llama")), "prompt": "numbered", "num_screens": 0}
-    policies = [
-        load_start(config_of({"policy": {"kind": "hf", "start": start, "hf": hf}}))
-        for start in ("scratch", str(tmp_path / "start"))
-    ]
-    before, after = (p.snapshot().parameters for p in policies)
+    starts = ("scratch", str(tmp_path / "start"))
+    configs = [config_of({"policy": {"kind": "hf", "start": start, "hf": hf}}) for start in starts]
+    before, after = (load_start(each).snapshot().parameters for each in configs)
     assert any(not torch.equal(before[name], after[name]) for name in before if "lora_B" in name)
+    evaluated = make_player("imitation", config=configs[1])
+    assert isinstance(evaluated, HfPolicy), "what a run starts from, not what is shipped for another kind of policy"
+    assert all(torch.equal(after[name], tensor) for name, tensor in evaluated.snapshot().parameters.items())
     again = subprocess.run([*command, *more], capture_output=True, text=True, timeout=110)
     assert again.returncode == 2
     assert "there already" in again.stderr

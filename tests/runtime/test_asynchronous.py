@@ -3,6 +3,7 @@
 import asyncio
 import json
 import re
+import threading
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,12 @@ import pytest
 from distrl.core.clock import LoopClock, run_virtual
 from distrl.core.config import Config
 from distrl.runtime import run_state
-from distrl.runtime.asynchronous import JOURNAL, AsyncTraining, limit_of
+from distrl.runtime.asynchronous import JOURNAL, AsyncTraining, in_thread, limit_of
 from distrl.runtime.audit import Audit, audit_run
 from distrl.runtime.journal import Journal
 from distrl.runtime.members import SUMS
 from distrl.runtime.run_directory import RunDirectory
+from distrl.runtime.run_state import Progress
 from distrl.runtime.safe_file import CannotWriteError
 from distrl.runtime.simulation import Simulation, at_once
 
@@ -73,6 +75,26 @@ def test_a_run_that_ends_before_its_first_update_is_summed_up_as_of_its_end(tmp_
     training = run_fleet(slow(learner={"warmup_trajectories": 100}, train={"num_trajectories": 4}), tmp_path / "run")
     assert training.learner.num_updates == 0
     assert [row["trajectories"] for row in training.curve] == [0, 4]
+
+
+def test_all_computing_is_done_by_one_thread_so_that_memory_is_used_again() -> None:
+    async def compute() -> set[int]:
+        return {await in_thread(threading.get_ident) for _ in range(8)}
+
+    threads = asyncio.run(compute()) | asyncio.run(compute())
+    assert len(threads) == 1
+    assert threading.get_ident() not in threads
+
+
+def test_listeners_hear_that_only_the_last_evaluation_is_left(tmp_path: Path) -> None:
+    heard: list[Progress] = []
+    run, config = RunDirectory(tmp_path / "run"), slow()
+    run.open(config)
+    Simulation(config, run, listener=heard.append).run()
+    run.close()
+    first = next(i for i, progress in enumerate(heard) if progress.is_ending)
+    assert not any(progress.kind == "collecting" for progress in heard[first + 1 :])
+    assert heard[-1].kind == "evaluated"
 
 
 def test_several_workers_share_a_run_and_no_evaluation_is_played_twice(tmp_path: Path) -> None:
