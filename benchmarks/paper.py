@@ -1,6 +1,6 @@
 """The paper's own experiment in virtual time: four systems in, their curves over 6,000 seconds of a fleet out.
 
-    python benchmarks/paper.py --json benchmarks/results/paper.json
+    python benchmarks/paper.py --suite general --json benchmarks/results/paper-general.json
 
 32 emulators, a policy server and a learner about as slow as the paper's, whose asynchronous fleet collected 770
 trajectories: 9 s a step on a slow emulator, 2.5 s for a batch of decisions, 0.15 s for each in it, 3 s for an update.
@@ -33,7 +33,6 @@ SYSTEMS: dict[str, dict[str, Any]] = {
 }
 COMMON: dict[str, dict[str, Any]] = {
     "phone": {"latency": "slow-emulator", "scale": 0.1},
-    "tasks": {"suite": "web_shopping"},
     "policy": {"mode": "text"},
     "simulation": {"batch_s": 2.5, "decision_s": 0.15, "update_s": 3.0},
     "collect": {"has_curriculum": False},
@@ -48,13 +47,13 @@ COMMON: dict[str, dict[str, Any]] = {
 }
 
 
-def tables_of(system: str, seed: int) -> dict[str, Any]:
+def tables_of(system: str, suite: str, seed: int) -> dict[str, Any]:
     """The configuration of one run."""
-    own = SYSTEMS[system]
+    own = SYSTEMS[system] | {"tasks": {"suite": suite}}
     return {"seed": seed} | {name: COMMON.get(name, {}) | own.get(name, {}) for name in {*COMMON, *own}}
 
 
-def run_one(system: str, seed: int, out: Path, episodes: int) -> None:
+def run_one(system: str, suite: str, seed: int, out: Path, episodes: int) -> None:
     """One run, with its policy evaluated every so often beside the fleet's time."""
     import torch
 
@@ -66,12 +65,12 @@ def run_one(system: str, seed: int, out: Path, episodes: int) -> None:
     from distrl.runtime.simulation import Simulation
 
     torch.set_num_threads(1)
-    config = config_of(tables_of(system, seed))
+    tables = tables_of(system, suite, seed)
+    config = config_of(tables)
     curve: list[dict[str, float]] = []
     arrivals: list[tuple[float, bool]] = []
 
     def note(training: AsyncTraining, at_s: float) -> None:
-        suite = config.tasks.suite
         instant = config_of({"tasks": {"suite": suite}, "phone": {"scale": 0.1}, "policy": {"mode": "text"}})
         # In a thread, since it has an event loop of its own; blocking this one, so that no time passes.
         with ThreadPoolExecutor(1) as aside:
@@ -99,7 +98,7 @@ def run_one(system: str, seed: int, out: Path, episodes: int) -> None:
         note(simulation.training, SECONDS)
         run.close()
         assert (run.path / JOURNAL).exists()
-    result = {"system": system, "seed": seed, "curve": curve, "arrivals": arrivals, "config": tables_of(system, seed)}
+    result = {"system": system, "seed": seed, "curve": curve, "arrivals": arrivals, "config": tables}
     out.write_text(json.dumps(result), encoding="utf-8")
 
 
@@ -157,6 +156,7 @@ def write_results(files: dict[Path, tuple[str, int]], path: Path) -> list[dict[s
 def main() -> None:
     """Parse, run what is not done, print a table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--suite", default="web_shopping", choices=("general", "web_shopping"))
     parser.add_argument("--seeds", type=lambda text: [int(s) for s in text.split(",")], default=[0, 1, 2])
     parser.add_argument("--episodes", type=int, default=128, help="of each evaluation")
     parser.add_argument("--jobs", type=int, default=2)
@@ -164,16 +164,16 @@ def main() -> None:
     parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.one:
-        run_one(args.one[0], int(args.one[1]), args.json, args.episodes)
+        run_one(args.one[0], args.suite, int(args.one[1]), args.json, args.episodes)
         return
     files: dict[Path, tuple[str, int]] = {}
     for seed in args.seeds:
         for system in SYSTEMS:
             name = "".join(c if c.isalnum() else "_" for c in system)
             files[Path(f"{args.json}.runs") / f"{name}-s{seed}.json"] = (system, seed)
-    episodes = ["--episodes", str(args.episodes)]
+    same = ["--suite", args.suite, "--episodes", str(args.episodes)]
     commands = {
-        out: [sys.executable, __file__, "--one", system, str(seed), "--json", str(out), *episodes]
+        out: [sys.executable, __file__, "--one", system, str(seed), "--json", str(out), *same]
         for out, (system, seed) in files.items()
     }
     run_all(commands, at_once=args.jobs, on_done=lambda: (write_results(files, args.json), None)[1])
