@@ -43,6 +43,9 @@ _log = logging.getLogger(__name__)
 NAMESPACE = "distrl"
 DEVICES = "distrl_devices"
 """The resource by which a machine offers devices."""
+YIELDING = 10
+"""Niceness of workers beside the learner: where processors are short, updates go first, and what has arrived bounds
+them, so nobody starves."""
 
 
 @contextmanager
@@ -206,7 +209,9 @@ class WorkerActor:
 
         torch.set_num_threads(1)
         self._config = config_of(tables)
-        if not options.pop("is_here"):
+        if options.pop("is_here"):
+            os.nice(YIELDING)
+        else:
             self._settle(options)
         self._options = FleetWorkerOptions(
             spool=spool_path(Path(run), options["name"]), is_beside=self._config.policy.kind != "tiny", **options
