@@ -8,7 +8,7 @@ ARGS ?= --minutes 15 --workers 2
 FAST := not slow and not chaos and not learning and not browser and not adb
 
 .DEFAULT_GOAL := help
-.PHONY: help train demo phone test check fast lint browser breakers debian bench clean vllm-test
+.PHONY: help train demo phone test check fast lint browser breakers debian bench clean models-test vllm-test
 
 help: ## list these targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
@@ -70,6 +70,9 @@ $(VLLM)/.installed: tests/policies/endpoint/vllm_requirements.py
 
 vllm-test: $(STAMP) $(VLLM)/.installed ## a real vLLM: pictures, log-probabilities, adapters (opt-in)
 	@DISTRL_VLLM_PYTHON=$(VLLM)/bin/python $(BIN)/pytest -q -s -m vllm tests/policies/endpoint/test_vllm.py
+
+models-test: $(STAMP) ## runs of every family of models on real processes, and their exports opened elsewhere (opt-in, 20 minutes)
+	@DISTRL_TEST_FAMILIES=all OMP_NUM_THREADS=1 $(BIN)/pytest -q -n 2 --dist load tests/models/test_ray.py tests/models/test_runs.py
 
 check: lint ## what to run before every commit: style, types, architecture, fast tests
 	@$(BIN)/pytest -q -x -m "$(FAST)"

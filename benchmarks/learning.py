@@ -5,25 +5,33 @@
 Three regimes, since algorithms differ where data is old or scarce:
   fresh   instant phones, newest weights, so many minutes of training
   stale   1,000 trajectories, acting with weights `--lag` versions old
-  scarce  32 slow devices in virtual time, weights taken up at an episode's start, 770 trajectories in all
+  scarce  a fleet of 32 slow devices in virtual time, weights taken up at an episode's start, 770 trajectories in all
 
 An algorithm may carry options: `a_ride:retrace=false,dper=false`; `--bare` takes away what all of them are given here
-and their papers do not have (demonstrations and own successes that every update imitates). `--runtime local` trains on
-the asynchronous engine, one run at a time on all cores; otherwise a run is one thread, and two run side by side.
+and their papers do not have (demonstrations and own successes that every update imitates); `--preset paper` trains with
+the numbers of the paper. `--runtime local` trains on the asynchronous engine, one run at a time on all cores; otherwise
+a run is what `distrl train --runtime serial` does, one thread, and two run side by side.
 
 What is done is not done again: every run is written beside FILE as soon as it ends, and the same command goes on where
-it stopped. Success is that of the last evaluation, with the likeliest actions, on held-out tasks, by ground truth.
+it stopped; a run that was made with other settings is refused. Success is that of the last evaluation, with the
+likeliest actions, on held-out tasks, by ground truth.
 """
 
 import argparse
+import copy
 import json
+import platform
 import statistics
+import subprocess
 import sys
 import time
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from jobs import run_all
+
+from distrl.runtime.presets import PRESETS
 
 Tables = dict[str, dict[str, Any]]
 
@@ -36,6 +44,9 @@ SCARCE: Tables = {
 }
 
 STALE: Tables = {"train": {"num_trajectories": 1000}, "eval": {"every_trajectories": 500}}
+MINUTES, EVERY = 15.0, 1000
+KEY = ("suite", "mode", "regime", "lag", "runtime", "bare", "preset")
+"""What rows have in common that can be compared."""
 
 BARE = {"imitated_successes": 0, "demonstrations": 0, "imitation_weight": 0.0}
 
@@ -50,77 +61,93 @@ def parse_algorithm(text: str) -> tuple[str, dict[str, Any]]:
 def tables_of(args: argparse.Namespace, algorithm: str, seed: int) -> dict[str, Any]:
     """The configuration of one run."""
     name, options = parse_algorithm(algorithm)
-    tables: dict[str, Any] = {
-        "seed": seed,
-        "tasks": {"suite": args.suite},
-        "policy": {"mode": args.mode},
-        "algorithm": {"name": name, "options": options},
-        "phone": {"scale": 0.25 if args.mode == "pixels" else 0.1},
-        "eval": {"episodes": args.episodes, "every_trajectories": args.every},
-        "train": {"max_minutes": args.minutes, "num_trajectories": 10**6},
+    tables: dict[str, Any] = copy.deepcopy(dict(PRESETS[args.preset]))
+    preset = tables.pop("algorithm", {"name": name})
+    is_same = preset["name"] == name  # the preset's options are those of its algorithm
+    merge(
+        tables,
+        {
+            "tasks": {"suite": args.suite},
+            "policy": {"mode": args.mode},
+            "algorithm": {"name": name, "options": (preset.get("options", {}) if is_same else {}) | options},
+            "phone": {"scale": 0.25 if args.mode == "pixels" else 0.1},
+            "eval": {"episodes": args.episodes, "every_trajectories": args.every or EVERY},
+            "train": {"num_trajectories": 10**6},
+        },
+    )
+    regimes: dict[str, Tables] = {
+        "fresh": {"train": {"max_minutes": args.minutes or MINUTES}},
+        "stale": STALE | {"collect": {"lag_versions": args.lag}},
+        "scarce": SCARCE,
     }
-    regimes: dict[str, Tables] = {"fresh": {}, "stale": STALE, "scarce": SCARCE}
-    for table, values in regimes[args.regime].items():
-        tables[table] = tables.get(table, {}) | values
-    if args.lag:
-        tables["collect"] = tables.get("collect", {}) | {"lag_versions": args.lag}
-    if args.regime != "fresh":
-        del tables["train"]["max_minutes"]
+    merge(tables, regimes[args.regime])
     if args.bare:
-        tables["learner"] = tables.get("learner", {}) | BARE
+        merge(tables, {"learner": BARE})
     for text in args.set:
         key, _, value = text.partition("=")
         table, _, name = key.partition(".")
-        tables[table] = tables.get(table, {}) | {name: json.loads(value)}
-    return tables
+        merge(tables, {table: {name: json.loads(value)}})
+    return {"seed": seed} | tables
+
+
+def merge(tables: dict[str, Any], more: Tables) -> None:
+    """What is said later wins."""
+    for table, values in more.items():
+        tables[table] = tables.get(table, {}) | values
 
 
 def run_one(tables: dict[str, Any], out: Path, runtime: str, num_workers: int) -> None:
     """One training run; its curve is written when it ends."""
-    started_s = time.monotonic()
-    if runtime == "local":
-        curve = train_on_ray(tables, out.with_suffix(".run"), num_workers)
-    else:
-        curve = train_in_one_thread(tables, out.stem)
-    result = {"curve": curve, "config": tables, "total_s": round(time.monotonic() - started_s, 1)}
-    out.write_text(json.dumps(result, indent=1), encoding="utf-8")
-
-
-def train_on_ray(tables: dict[str, Any], run_dir: Path, num_workers: int) -> list[dict[str, Any]]:
-    """The curve of an asynchronous run, whose directory stays."""
-    import distrl
-
-    return distrl.train(tables, run_dir=run_dir, runtime="local", num_workers=num_workers).curve
-
-
-def train_in_one_thread(tables: dict[str, Any], name: str) -> list[dict[str, Any]]:
-    """The curve of a serial run; each evaluation is told."""
     import torch
 
-    from distrl.core.config import config_of
-    from distrl.runtime.training import Training
-
-    torch.set_num_threads(1)
-    training = Training(config_of(tables))
+    import distrl
 
     def report(progress: Any) -> None:
         if progress.kind == "evaluated":
-            row = training.curve[-1]
-            print(
-                f"{name}: {row['trajectories']} trajectories, {row['wall_s'] / 60:.1f} min, "
-                f"success {row['success']:.3f} (sampled {row['sampled_success']:.3f})",
-                file=sys.stderr,
-                flush=True,
-            )
+            told = f"success {progress.report.success:.3f} (sampled {progress.sampled.success:.3f})"
+            print(f"{out.stem}: {progress.trajectories} trajectories, {told}", file=sys.stderr, flush=True)
 
-    training.listen(report)
-    training.run()
-    return training.curve
+    started_s = time.monotonic()
+    if runtime == "local":
+        result = distrl.train(tables, run_dir=out.with_suffix(".run"), runtime="local", num_workers=num_workers)
+    else:
+        torch.set_num_threads(1)
+        result = distrl.train(tables, listener=report)
+    told = {"curve": result.curve, "config": tables, "total_s": round(time.monotonic() - started_s, 1), "by": made_by()}
+    write_whole(out, told)
+
+
+def made_by() -> dict[str, str]:
+    """The program and the machine: what numbers of two runs may differ by, if nothing else does."""
+    git = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty", "--abbrev=10"]
+    commit = subprocess.run(git, capture_output=True, text=True, check=False).stdout.strip()
+    names = [line.partition(":")[2].strip() for line in cpu_lines() if line.startswith("model name")]
+    return {
+        "commit": commit,
+        "torch": version("torch"),
+        "numpy": version("numpy"),
+        "python": platform.python_version(),
+        "processor": names[0] if names else platform.machine(),
+    }
+
+
+def cpu_lines() -> list[str]:
+    """What Linux says of the processor; nothing elsewhere."""
+    path = Path("/proc/cpuinfo")
+    return path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+
+
+def write_whole(path: Path, data: Any) -> None:
+    """A file that is there is complete, or it would count as done."""
+    aside = path.with_name(path.name + ".aside")
+    aside.write_text(json.dumps(data, indent=1), encoding="utf-8")
+    aside.rename(path)
 
 
 def file_of(args: argparse.Namespace, algorithm: str, seed: int) -> Path:
     """Where the result of one run is kept."""
     how = args.regime + ("-local" if args.runtime == "local" else "") + ("-bare" if args.bare else "")
+    how += "" if args.preset == "default" else f"-{args.preset}"
     what = f"{args.suite}-{args.mode}-{how}-lag{args.lag}-{algorithm}-s{seed}"
     safe = "".join(c if c.isalnum() or c in "-_." else "_" for c in what)
     return Path(f"{args.json}.runs") / f"{safe}.json"
@@ -134,25 +161,48 @@ def command_of(args: argparse.Namespace, algorithm: str, seed: int) -> list[str]
     return [sys.executable, __file__, "--one", tables, *how, "--json", out]
 
 
-def write_results(args: argparse.Namespace, jobs: list[tuple[str, int]]) -> None:
+def refuse_others(args: argparse.Namespace, jobs: list[tuple[str, int]]) -> None:
+    """Runs that are there already have to be those that are asked for."""
+    for job in jobs:
+        path = file_of(args, *job)
+        if path.exists() and (kept := read(path)["config"]) != (wanted := plain(tables_of(args, *job))):
+            other = [key for key in {**kept, **wanted} if kept.get(key) != wanted.get(key)]
+            sys.exit(f"{path} was made with other settings ({', '.join(other)}); remove it, or choose another --json")
+
+
+def plain(tables: dict[str, Any]) -> Any:
+    """As it is read again."""
+    return json.loads(json.dumps(tables))
+
+
+def read(path: Path) -> Any:
+    """What a file of results holds."""
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def runs_of(args: argparse.Namespace, algorithm: str) -> dict[int, dict[str, Any]]:
+    """All that is there of an algorithm with these settings, by seed, those of other commands too."""
+    found = {}
+    for path in file_of(args, algorithm, 0).parent.glob("*.json"):
+        run = read(path)
+        seed = run["config"]["seed"]
+        if path == file_of(args, algorithm, seed) and run["config"] == plain(tables_of(args, algorithm, seed)):
+            found[seed] = run
+    return found
+
+
+def write_results(args: argparse.Namespace) -> list[dict[str, Any]]:
     """The table of all runs that are done."""
-    by_algorithm: dict[str, dict[int, dict[str, Any]]] = {}
-    for algorithm, seed in jobs:
-        path = file_of(args, algorithm, seed)
-        if path.exists():
-            by_algorithm.setdefault(algorithm, {})[seed] = json.loads(path.read_text(encoding="utf-8"))
-    path = Path(args.json)
-    key = ("suite", "mode", "regime", "lag", "runtime", "bare")
-    mine = {name: getattr(args, name) for name in key}
-    others: list[dict[str, Any]] = []
-    if path.exists():
-        kept = json.loads(path.read_text(encoding="utf-8"))["results"]
-        others = [r for r in kept if {n: r[n] for n in key} != mine or r["algorithm"] not in by_algorithm]
-    rows = [summary(mine, algorithm, runs) for algorithm, runs in by_algorithm.items()]
-    command = "python benchmarks/learning.py " + " ".join(a if " " not in a else repr(a) for a in sys.argv[1:])
+    mine = {name: getattr(args, name) for name in KEY}
+    rows = [summary(mine, name, runs) for name in args.algorithms if (runs := runs_of(args, name))]
+    words = [a if " " not in a else repr(a) for a in sys.argv[1:]]
     for row in rows:
-        row["command"] = command
-    path.write_text(json.dumps({"results": others + rows}, indent=1), encoding="utf-8")
+        row["command"] = "python benchmarks/learning.py " + " ".join(words)
+    path, names = Path(args.json), {row["algorithm"] for row in rows}
+    kept = read(path)["results"] if path.exists() else []
+    others = [r for r in kept if any(r.get(n, "default") != mine[n] for n in KEY) or r["algorithm"] not in names]
+    write_whole(path, {"results": others + rows})
+    return others + rows
 
 
 def summary(mine: dict[str, Any], algorithm: str, runs: dict[int, dict[str, Any]]) -> dict[str, Any]:
@@ -185,6 +235,7 @@ def summary(mine: dict[str, Any], algorithm: str, runs: dict[int, dict[str, Any]
             for i in range(length)
         ],
         "curves": curves,
+        "by": [runs[seed].get("by", {}) for seed in sorted(runs)],
     }
 
 
@@ -198,9 +249,10 @@ def main() -> None:
     add("--lag", type=int, default=0, help="versions that the acting weights are behind (stale)")
     add("--algorithms", nargs="+", default=["a_ride"])
     add("--seeds", type=lambda text: [int(s) for s in text.split(",")], default=[0, 1, 2])
-    add("--minutes", type=float, default=15.0)
+    add("--preset", default="default", choices=tuple(PRESETS))
+    add("--minutes", type=float, help=f"of each run (fresh); {MINUTES:.0f}")
     add("--episodes", type=int, default=128, help="of each evaluation")
-    add("--every", type=int, default=1000, help="trajectories between evaluations")
+    add("--every", type=int, help=f"trajectories between evaluations (fresh); {EVERY}")
     add("--set", nargs="*", default=[], help="table.key=value of the configuration, as JSON")
     add("--runtime", default="serial", choices=("serial", "local"))
     add("--workers", type=int, default=1, help="processes that share the phones, on the asynchronous engine")
@@ -212,12 +264,18 @@ def main() -> None:
     if args.one:
         run_one(json.loads(args.one), Path(args.json), args.runtime, args.workers)
         return
+    if args.regime != "fresh" and (args.minutes or args.every):
+        parser.error(f"--minutes and --every are for --regime fresh; {args.regime} has a number of trajectories")
+    if args.lag and args.regime != "stale":
+        parser.error("--lag is for --regime stale")
+    if args.workers > 1 and args.runtime != "local":
+        parser.error("--workers is for --runtime local")
     jobs = [(algorithm, seed) for seed in args.seeds for algorithm in args.algorithms]
+    refuse_others(args, jobs)
     commands = {file_of(args, *job): command_of(args, *job) for job in jobs}
     at_once = args.jobs or (1 if args.runtime == "local" else 2)
-    run_all(commands, at_once=at_once, on_done=lambda: write_results(args, jobs))
-    write_results(args, jobs)
-    for row in json.loads(Path(args.json).read_text(encoding="utf-8"))["results"]:
+    run_all(commands, at_once=at_once, on_done=lambda: (write_results(args), None)[1])
+    for row in write_results(args):
         spread = ", ".join(f"{v:.3f}" for v in row["success_by_seed"])
         print(
             f"{row['suite']:13} {row['mode']:6} {row['regime']:6} lag {row['lag']:2} {row['runtime']:6} "

@@ -2,8 +2,8 @@
 
     python benchmarks/learning_figures.py benchmarks/results/learning.json
 
-Each group of runs (suite, mode, regime, lag) becomes one picture, with the mean over seeds as a line and their range as
-a band, and one table. Nothing is trained here.
+Each group of runs (suite, mode, regime, lag; ablations by themselves) becomes one picture, with the mean over seeds as
+a line and their range as a band, and one table. Nothing is trained here.
 """
 
 import json
@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
 Row = dict[str, Any]
-KEY = ("suite", "mode", "regime", "lag", "runtime")
+KEY = ("suite", "mode", "regime", "lag", "runtime", "bare")
 NAMES = {"a_ride": "A-RIDE", "digirl": "DigiRL", "filtered_bc": "filtered BC", "vtrace": "V-trace", "ppo": "PPO"}
 
 
@@ -31,8 +31,9 @@ def label(algorithm: str) -> str:
 
 
 def name_of(row: Row) -> str:
-    """The algorithm of a row; bare is without what every update imitates here."""
-    return label(row["algorithm"]) + (", bare" if row["bare"] else "")
+    """The algorithm of a row, and whose numbers it has if they are not the defaults."""
+    preset = row.get("preset", "default")
+    return label(row["algorithm"]) + ("" if preset == "default" else f", numbers of the {preset}")
 
 
 def pairs(options: str) -> list[tuple[str, str, str]]:
@@ -41,17 +42,22 @@ def pairs(options: str) -> list[tuple[str, str, str]]:
 
 
 def groups_of(rows: list[Row]) -> dict[tuple[Any, ...], list[Row]]:
-    """Rows that can be compared with each other, the best first."""
+    """Rows that can be compared with each other, the best first; an algorithm without a part beside that with it."""
     groups: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
-        groups.setdefault(tuple(row[k] for k in KEY), []).append(row)
+        groups.setdefault((*(row[k] for k in KEY), ":" in row["algorithm"]), []).append(row)
+    for key, group in groups.items():
+        if key[-1]:
+            names = {row["algorithm"].partition(":")[0] for row in group}
+            group += [row for row in groups.get((*key[:-1], False), ()) if row["algorithm"] in names]
     return {key: sorted(group, key=lambda r: -r["success"]) for key, group in sorted(groups.items())}
 
 
 def title(key: tuple[Any, ...]) -> str:
     """A group in words."""
-    suite, mode, regime, lag, runtime = key
-    return f"{suite}, {mode}, {regime}" + (f", lag {lag}" if lag else "") + (", engine" if runtime == "local" else "")
+    suite, mode, regime, lag, runtime, is_bare, is_ablation = key
+    words = [suite, mode, regime, *([f"lag {lag}"] if lag else []), *(["engine"] if runtime == "local" else [])]
+    return ", ".join(words + (["bare"] if is_bare else []) + (["ablations"] if is_ablation else []))
 
 
 def draw(key: tuple[Any, ...], rows: list[Row], path: Path) -> None:
@@ -60,7 +66,7 @@ def draw(key: tuple[Any, ...], rows: list[Row], path: Path) -> None:
     figure = Figure(figsize=(7.2, 4.4), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
-    for row in rows[:8]:
+    for row in rows:
         draw_curve(axes, row, axis)
     axes.set(xlabel=f"{axis} of training" if axis == "minutes" else axis, ylabel="held-out success", ylim=(0, 1))
     axes.set_title(title(key))

@@ -37,7 +37,7 @@ class ARide:
         retrace: bool = True
         """Without: one-step TD target and advantage."""
         dper: bool = True
-        """Without: trajectories are drawn uniformly, whatever their age."""
+        """Without: trajectories are drawn uniformly (but for the run's curriculum), whatever their age."""
         freshness: bool = True
         """Without: priorities do not decay with age."""
         entropy: bool = True

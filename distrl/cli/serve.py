@@ -4,12 +4,16 @@ Parameters are named for their options, shadowing or not: the name is also that 
 """
 
 import os
+import socket
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from distrl.cli.output import Output
+
+if TYPE_CHECKING:
+    from distrl.runtime.chat_model import ChatModel
 
 TOKEN_VARIABLE = "DISTRL_SERVE_TOKEN"
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -24,6 +28,9 @@ def serve(
     host: Annotated[str, typer.Option(help="Other than loopback needs a token in DISTRL_SERVE_TOKEN.")] = "127.0.0.1",
     name: Annotated[str, typer.Option(help="The model's name in calls; that of the directory if not given.")] = "",
     device: Annotated[str, typer.Option(help="cpu, cuda, cuda:1, ...; auto: a GPU if there is one.")] = "auto",
+    trust_remote_code: Annotated[
+        bool, typer.Option("--trust-remote-code", help="Run Python code that comes with the model.")
+    ] = False,
 ) -> None:
     """Offer a trained model at /v1/chat/completions, with log-probabilities."""
     from distrl.cli.extras import require_extra
@@ -39,8 +46,6 @@ def serve(
 
     require_models()
 
-    import socket
-
     listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -48,19 +53,17 @@ def serve(
     except OSError as error:
         raise UserError(f"--port {port} on {host} cannot be used: {error.strerror}; 0 is any that is free") from error
     output.note(f"loading {directory}")
-    _run(directory, name or checkpoint.resolve().name, listener, output, host=host, token=token, device=device)
+    from distrl.runtime.chat_model import ChatModel
+
+    model = ChatModel(directory, device=device, trust_remote_code=trust_remote_code)
+    _run(model, name or checkpoint.resolve().name, listener, output, host=host, token=token)
 
 
-def _run(directory: Path, name: str, listener: object, output: Output, *, host: str, token: str, device: str) -> None:
-    import socket
-
+def _run(model: "ChatModel", name: str, listener: socket.socket, output: Output, *, host: str, token: str) -> None:
     import uvicorn
 
     from distrl.cli.chat_server import ChatServer
-    from distrl.runtime.chat_model import ChatModel
 
-    assert isinstance(listener, socket.socket)
-    model = ChatModel(directory, device=device)
     port = listener.getsockname()[1]
     hosts = frozenset(f"{shown}:{port}" for shown in ("127.0.0.1", "localhost", "[::1]"))
     app = ChatServer(model, name, hosts=hosts, token=token).app()

@@ -7,6 +7,9 @@ server has shown that it has it.
 
 import asyncio
 import hashlib
+import os
+import re
+import shutil
 import tempfile
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -17,7 +20,7 @@ import msgspec
 
 from distrl.core.config import Config
 from distrl.core.config_model import HfConfig
-from distrl.core.errors import RefusedError, UserError
+from distrl.core.errors import RefusedError, ServerError, UserError
 from distrl.core.interfaces import Decider, RemoteDecider
 from distrl.core.types import Decision, Situation
 from distrl.runtime.build_endpoint import TABLE, make_endpoint_policy
@@ -31,6 +34,9 @@ if TYPE_CHECKING:
     from distrl.policies.hf.loading import Loaded
 
 ADAPTER, ADAPTER_CONFIG = "adapter_model.safetensors", "adapter_config.json"
+KEPT_ADAPTERS = 16
+"""Versions on disk, those used last: one that an evaluation still needs is loaded again with every new version."""
+_VERSION = re.compile(r"\d+-[0-9a-f]{12}")
 Load = Callable[[int, bytes], Snapshot | Awaitable[Snapshot]]
 """Published weights as something to act with."""
 
@@ -65,10 +71,30 @@ class RemoteActor:
     async def load(self, version: int, data: bytes) -> "Served":
         """Write an adapter down and have the server load it; `ServerError` unless it did."""
         directory = self._folder / f"{version}-{hashlib.blake2b(data, digest_size=6).hexdigest()}"
-        directory.mkdir(parents=True, exist_ok=True)
-        write_safely(directory / ADAPTER_CONFIG, self._adapter_config)
-        write_safely(directory / ADAPTER, data)
+        try:
+            await asyncio.to_thread(self._write, directory, data)
+        except OSError as error:
+            raise ServerError(f"the adapter cannot be written to {self._folder}: {error.strerror}") from error
         return await self._adapters.load(directory, version)
+
+    def _write(self, directory: Path, data: bytes) -> None:
+        """Have it there, whole or not at all, however many workers do so at once; let go of the oldest."""
+        if not directory.exists():
+            self._folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryDirectory(prefix=".", dir=self._folder) as aside:
+                made = Path(aside) / directory.name
+                made.mkdir()
+                write_safely(made / ADAPTER_CONFIG, self._adapter_config)
+                write_safely(made / ADAPTER, data)
+                try:
+                    made.rename(directory)
+                except OSError:
+                    if not directory.exists():  # else another worker was faster
+                        raise
+        os.utime(directory)
+        found = [path for path in self._folder.iterdir() if _VERSION.fullmatch(path.name)]
+        for path in sorted(found, key=_used_s)[:-KEPT_ADAPTERS]:
+            shutil.rmtree(path, ignore_errors=True)
 
     async def decide_one(self, situation: Situation, rng: Random | None, snapshot: Any = None) -> Decision:
         """The server's decision with the adapter of this version; another worker may have unloaded it meanwhile."""
@@ -83,6 +109,14 @@ class RemoteActor:
         return await self.policy.decide_one(situation, rng, snapshot)
 
 
+def _used_s(path: Path) -> float:
+    """When it was used last; long ago if another worker has just removed it."""
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
 def make_remote_actor(config: Config) -> RemoteActor:
     """The server of `[policy.endpoint]` for the model of `[policy.hf]`, asked with its prompt and temperature."""
     from distrl.policies.endpoint import Adapters, EndpointPolicy
@@ -90,21 +124,23 @@ def make_remote_actor(config: Config) -> RemoteActor:
     from distrl.policies.hf.plain import PlainTexts
 
     hf = config.policy.hf
-    table = config.policy.endpoint.model_copy(
-        update={
-            "prompt": hf.prompt,
-            "num_screens": hf.num_screens,
-            "num_actions": hf.num_actions,
-            "temperature": hf.temperature,
-            "max_answer_tokens": hf.max_new_tokens,
-            "log_probs": True,
-        }
-    )
+    table = config.policy.endpoint.model_copy(update={**_said_by_hf(hf), "log_probs": True})
     asked, loaded = make_endpoint_policy(table), load_outline(hf)
     options = _as_learned(asked.options, loaded)
     policy = EndpointPolicy(asked.endpoint, asked.prompt, options, plain=PlainTexts(loaded).message)
     folder = Path(config.policy.endpoint.adapter_dir)
     return RemoteActor(policy, Adapters(policy.endpoint, table.model), folder, _adapter_config(hf, loaded))
+
+
+def _said_by_hf(hf: HfConfig) -> dict[str, Any]:
+    """What the learner's model is asked and how, in the keys of a server: acting and learning have to agree."""
+    return {
+        "prompt": hf.prompt,
+        "num_screens": hf.num_screens,
+        "num_actions": hf.num_actions,
+        "temperature": hf.temperature,
+        "max_answer_tokens": hf.max_new_tokens,
+    }
 
 
 def _as_learned(options: "EndpointOptions", loaded: "Loaded") -> "EndpointOptions":
@@ -131,6 +167,12 @@ def check_acting(config: Config) -> None:
         )
     if not config.policy.endpoint.adapter_dir:
         problems.append(f"{TABLE}.adapter_dir is not set: a directory that the server sees too is wanted")
+    endpoint = config.policy.endpoint
+    for key, value in _said_by_hf(config.policy.hf).items():
+        if getattr(endpoint, key) not in (value, type(endpoint).model_fields[key].default):
+            problems.append(
+                f"{TABLE}.{key} is not what [policy.hf] says ({value!r}), which counts in training: leave it out"
+            )
     if problems:
         raise UserError("\n".join(problems))
     able = asyncio.run(make_remote_actor(config).policy.check())

@@ -14,6 +14,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import torch
+
 from distrl.core.config import Config, TasksConfig, config_of, load_config
 from distrl.core.errors import UnknownNameError, UserError
 from distrl.core.interfaces import Decider
@@ -74,9 +76,12 @@ class ReadyTraining:
 
     def run(self) -> TrainResult:
         """Train to the end, from the newest checkpoint if there is one."""
+        num_threads = torch.get_num_threads()
+        torch.set_num_threads(1)  # in which order numbers are summed depends on it
         try:
             self._runner.run()
         finally:
+            torch.set_num_threads(num_threads)
             if self._run is not None:
                 self._run.close()
             if self._scratch is not None:

@@ -41,13 +41,13 @@ class Answer:
 class ChatModel:
     """One model, which answers one chat at a time."""
 
-    def __init__(self, directory: Path, *, device: str = "auto") -> None:
+    def __init__(self, directory: Path, *, device: str = "auto", trust_remote_code: bool = False) -> None:
         import torch
 
         from distrl.policies.hf.loading import device_of
         from distrl.policies.hf.reader import Reader
 
-        options = _options_of(directory, device)
+        options = _options_of(directory, device, trust_remote_code=trust_remote_code)
         self.loaded = _loaded(directory, options)
         self.has_eyes = self.loaded.has_eyes
         prompt = make_prompt("json" if self.has_eyes else "numbered", num_screens=1 if self.has_eyes else 0)
@@ -89,12 +89,14 @@ class ChatModel:
         )
 
 
-def _options_of(directory: Path, device: str) -> HfConfig:
-    """Where the model itself is: in the directory, or where its adapter says."""
+def _options_of(directory: Path, device: str, *, trust_remote_code: bool) -> HfConfig:
+    """Where the model itself is, in the directory or where its adapter says; in the numbers it was trained with."""
     from transformers import AutoConfig
 
     from distrl.policies.hf.processor import has_eyes
+    from distrl.policies.hf.saving import read_about
 
+    trained = read_about(directory) or HfConfig()
     source, revision = str(directory), ""
     if (directory / ADAPTER_CONFIG).is_file():
         try:
@@ -105,10 +107,18 @@ def _options_of(directory: Path, device: str) -> HfConfig:
     elif not (directory / "config.json").is_file():
         raise UserError(f"{directory} holds neither config.json nor {ADAPTER_CONFIG}: no model that can be served")
     try:
-        is_seeing = has_eyes(AutoConfig.from_pretrained(source, revision=revision or None))
+        found = AutoConfig.from_pretrained(source, revision=revision or None, trust_remote_code=trust_remote_code)
+        is_seeing = has_eyes(found)
     except (OSError, ValueError, KeyError) as error:
         raise UserError(f"{directory}: the model {source!r} cannot be loaded: {str(error).splitlines()[0]}") from error
-    return HfConfig(model=source, revision=revision, num_screens=int(is_seeing), device=device, adapter="none")
+    return HfConfig(
+        model=source,
+        revision=revision,
+        num_screens=int(is_seeing),
+        device=device,
+        dtype=trained.dtype,
+        trust_remote_code=trust_remote_code,
+    )
 
 
 def _loaded(directory: Path, options: HfConfig) -> "Loaded":

@@ -8,14 +8,15 @@
 
 So an update is the same as that of one process with the whole batch, whatever the algorithm computes over it. After
 every step the processes compare what they have. Companions are actors on the learner's machine and know nothing but the
-policy: when one is gone, the learner ends with an error and Ray starts it again with new ones.
+policy: when one is gone, the run ends with an error, and the same command goes on with new ones.
 """
 
 import hashlib
 import itertools
 import os
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ import numpy.typing as npt
 import ray
 import torch
 import torch.distributed as dist
+from ray.exceptions import RayError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 from torch import Tensor, nn
 
@@ -42,7 +44,7 @@ _NUM_ROWS = 5
 
 
 class NotSharedError(DistrlError):
-    """Processes that should have the same weights do not."""
+    """Processes that should have the same weights do not, or one of them is gone."""
 
 
 class Companion:
@@ -115,7 +117,8 @@ class SharedPolicy:
             for companion, rows in zip(self._companions, shares[1:], strict=True)
         ]
         own = packed(self._policy.judge([moments[i] for i in shares[0]], choices[shares[0]]))
-        answers = [torch.from_numpy(np.array(a)).requires_grad_() for a in ray.get(asked, timeout=DEADLINE_S)]
+        with _together():
+            answers = [torch.from_numpy(np.array(a)).requires_grad_() for a in ray.get(asked, timeout=DEADLINE_S)]
         self._pending.append((number, answers))
         back = torch.from_numpy(np.argsort(np.concatenate(shares)))
         said = torch.cat([own, *answers], dim=1)[:, back]
@@ -130,16 +133,32 @@ class SharedPolicy:
         self._pending.clear()
         done = [c.backward.remote(gradients) for c, gradients in zip(self._companions, each, strict=True)]
         flat = _flat_gradient(self.parameters())
-        dist.reduce(flat, dst=0)
-        ray.get(done, timeout=DEADLINE_S)
+        with _together():
+            dist.reduce(flat, dst=0)
+            ray.get(done, timeout=DEADLINE_S)
         _spread(flat, [_gradient(parameter) for parameter in self.parameters()])
 
     def share_weights(self) -> None:
         """After a step, or when weights were loaded: everybody has the same."""
         done = [companion.take_weights.remote() for companion in self._companions]
-        share_weights(self.parameters())
-        if set(ray.get(done, timeout=DEADLINE_S)) != {digest_of(self.parameters())}:
+        with _together():
+            share_weights(self.parameters())
+            digests = set(ray.get(done, timeout=DEADLINE_S))
+        if digests != {digest_of(self.parameters())}:
             raise NotSharedError("the learner's processes have different weights after an update")
+
+
+@contextmanager
+def _together() -> Iterator[None]:
+    """What another process has to do with this one; if it is gone, that is said in one sentence."""
+    try:
+        yield
+    except (RayError, RuntimeError) as error:  # torch.distributed knows no errors of its own
+        reason = next(iter(str(error).splitlines()), type(error).__name__)
+        raise NotSharedError(
+            f"one of the learner's processes is gone or does not answer ({reason}); what was acknowledged is in the "
+            "journal, and the same command goes on"
+        ) from error
 
 
 def gather(config: Config, policy: AnyPolicy) -> SharedPolicy | None:
@@ -163,6 +182,8 @@ def gather(config: Config, policy: AnyPolicy) -> SharedPolicy | None:
 def gpus_of(tables: Mapping[str, Any], key: str) -> float:
     """GPUs that an actor asks for, by the table of its kind of policy: who asks for none is not even shown one."""
     policy = tables["policy"]
+    if key == "worker_gpus" and policy["acts_through"] == "endpoint":
+        return 0.0  # the server computes
     return float(policy.get(policy["kind"], {}).get(key, 0.0))
 
 

@@ -21,7 +21,7 @@ from safetensors import safe_open
 from torch import Tensor, nn
 
 from distrl import __version__
-from distrl.core.errors import DistrlError, UnknownNameError, UserError
+from distrl.core.errors import UnknownNameError, UserError
 from distrl.core.types import Trajectory
 from distrl.policies.tiny.actions import Verb
 from distrl.policies.tiny.batch import Batch, Group, collate
@@ -33,7 +33,7 @@ from distrl.policies.tiny.policy import TinyPolicy
 from distrl.policies.tiny.words import MAX_WORDS
 from distrl.runtime.demonstrations import demonstrate
 from distrl.runtime.export_card import measured
-from distrl.runtime.export_model import FORMATS, write_model
+from distrl.runtime.export_model import FORMATS, ExportError, write_model
 from distrl.runtime.saved_weights import weight_files, write_weights
 from distrl.runtime.tensors import pack_tensors
 from distrl.runtime.trained import WEIGHTS, TrainedRun, load_weights
@@ -77,10 +77,6 @@ AXES: Mapping[str, Mapping[int, str]] = {
     "value_logits": {1: "moments"},
 }
 """The axes of inputs and outputs that may have any length; of what is not named here it is the first."""
-
-
-class ExportError(DistrlError):
-    """The exported network does not say what ours says."""
 
 
 def export_run(run: TrainedRun, to: str, out: Path) -> list[str]:

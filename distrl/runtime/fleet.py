@@ -19,7 +19,7 @@ from typing import Protocol
 import msgspec
 
 from distrl.core.clock import Clock
-from distrl.core.errors import DistrlError, ServerError
+from distrl.core.errors import DistrlError, ServerError, UserError
 from distrl.core.types import Trajectory
 from distrl.runtime.curriculum import Assignment, Curriculum
 from distrl.runtime.hub import Known, News, Published, Receipt
@@ -292,7 +292,9 @@ class Follower:
         try:
             loaded = self._load(published.version, data)
             return await loaded if isinstance(loaded, Awaitable) else loaded
-        except ServerError as error:
+        except (ServerError, UserError) as error:
+            if self.snapshot is None and isinstance(error, UserError):
+                raise  # there is nothing else to act with, and what does not fit will not fit later
             self.counters["adapters_not_loaded"] += 1
             log.warning("version %d does not act yet: %s", published.version, error)
             return None

@@ -32,6 +32,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "algorithm": {
                 "name": "a_ride",
                 "options": {
+                    "freshness": False,
                     "gamma": 0.5,
                     "entropy_weight": 0.05,
                     "filter_quantile": 0.9,
@@ -54,7 +55,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
                 "imitation_weight": 0.0,
             },
             "replay": {"capacity_steps": 10_000},
-            "collect": {"departures": 0.0},
+            "collect": {"departures": 0.0, "has_curriculum": False},
         },
     }
 )

@@ -140,9 +140,11 @@ class RunState:
         return limit is not None and self._trained_s >= 60 * limit
 
     def _share_done(self) -> float:
-        """How much of the run is over, by trajectories or by time."""
+        """How much of the run is over, by trajectories (offline by updates) or by time."""
         train = self.config.train
         by_time = self._trained_s / (60 * train.max_minutes) if train.max_minutes is not None else 0.0
+        if train.mode == "offline":
+            return max(self.learner.num_updates / max(train.offline_updates, 1), by_time)
         return max(self.learner.num_received / train.num_trajectories, by_time)
 
     def _learn_from(self, trajectory: Trajectory) -> None:

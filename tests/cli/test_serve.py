@@ -6,6 +6,7 @@ import contextlib
 import io
 import json
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -28,8 +29,10 @@ from distrl.core.errors import UserError
 from distrl.core.types import Decision, Outcome, Ruling, Step, Trajectory, Verdict
 from distrl.policies.hf.policy import HfPolicy
 from distrl.runtime.chat_model import ChatModel
+from distrl.runtime.saved_weights import weight_files, write_weights
 
 from ..models.families import make_model
+from ..models.test_loading import with_own_code
 from ..policies.endpoint.asking import SITUATION, make_policy
 from .command import distrl
 
@@ -230,6 +233,7 @@ def test_without_a_token_only_this_machine_is_let_in_and_with_one_only_who_has_i
         (["--checkpoint", "nowhere"], "nowhere holds no model: config.json or adapter_config.json is wanted"),
         (["--checkpoint", "tiny"], "reads no chats"),
         (["--checkpoint", "foreign"], "cannot be loaded"),
+        (["--checkpoint", "autoui"], "holds an AutoUI policy, which reads no chats"),
         (["--checkpoint", "adapter"], "does not say which model it adapts"),
         (["--checkpoint", "foreign", "--host", "0.0.0.0"], "set the variable DISTRL_SERVE_TOKEN"),
     ],
@@ -243,6 +247,8 @@ def test_what_cannot_be_served_is_one_clear_error(
     for name, file in (("tiny", "config.toml"), ("foreign", "config.json"), ("adapter", "adapter_config.json")):
         (tmp_path / name).mkdir()
         (tmp_path / name / file).write_text("{}")
+    shutil.copytree(tmp_path / "foreign", tmp_path / "autoui")
+    (tmp_path / "autoui" / "distrl.json").write_text('{"vision": "a/b"}')
     done = distrl("serve", *options, "--port", "0")
     assert done.status == 2
     assert reason in done.err
@@ -254,6 +260,28 @@ def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
         done = distrl("serve", "--checkpoint", str(tmp_path), "--port", str(taken.getsockname()[1]))
     assert done.status == 2
     assert "cannot be used" in done.err
+
+
+def test_a_model_is_served_in_the_numbers_it_was_trained_with(seer: Path, tmp_path: Path) -> None:
+    policy = HfPolicy(HfConfig(model=str(seer), dtype="bfloat16"))
+    write_weights(tmp_path, weight_files(policy))
+    assert ChatModel(tmp_path).loaded.network.dtype == torch.bfloat16
+    (tmp_path / "distrl.json").unlink()  # somebody else's adapter says nothing of it
+    assert ChatModel(tmp_path).loaded.network.dtype == torch.float32
+
+
+def test_code_that_comes_with_a_model_is_served_if_asked_for_and_never_otherwise(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("builtins.input", lambda *asked: "y")  # whoever asks is told yes
+    monkeypatch.setattr("transformers.dynamic_module_utils.HF_MODULES_CACHE", str(tmp_path / "modules"))
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    model = with_own_code(make_model("llama", tmp_path / "own"), tmp_path / "ran")
+    with pytest.raises(UserError, match="cannot be loaded"):
+        ChatModel(model)
+    assert not (tmp_path / "ran").exists()
+    assert ChatModel(model, trust_remote_code=True).loaded.stop_ids
+    assert (tmp_path / "ran").exists()
 
 
 def test_an_incomplete_adapter_is_refused_and_not_half_loaded(adapted: Path, tmp_path: Path) -> None:

@@ -183,7 +183,9 @@ def _gemma(path: Path) -> None:
     )
     vision = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2}
     vision |= {"image_size": 56, "patch_size": 14}
-    text = _TEXT | {"vocab_size": len(tokenizer), "sliding_window": 4096, "layer_types": ["full_attention"] * 2}
+    # As in the models there are, some layers see a part of the prompt only, which is longer than this in every test.
+    layers = ["sliding_attention", "full_attention"]
+    text = _TEXT | {"vocab_size": len(tokenizer), "sliding_window": 32, "layer_types": layers}
     made = Gemma3Config(
         text_config=text | _ids(tokenizer),
         vision_config=vision,

@@ -7,6 +7,7 @@ import shutil
 import socket
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -27,7 +28,7 @@ from distrl.policies.endpoint import Vocabulary
 from distrl.policies.hf.loading import load_light
 from distrl.policies.hf.policy import HfPolicy
 from distrl.policies.prompts import Message
-from distrl.runtime.acting import check_acting, make_remote_actor
+from distrl.runtime.acting import KEPT_ADAPTERS, RemoteActor, check_acting, make_remote_actor
 from distrl.runtime.api import Engine, ready_training
 from distrl.runtime.chat_model import ChatModel
 from distrl.runtime.members import SUMS
@@ -310,3 +311,56 @@ def test_what_cannot_be_trained_with_is_told_at_the_start(model_of: MakeModel, t
             check_acting(config_for(model, url, Path(""), adapter_dir=""))
         with pytest.raises(UserError, match="it has no model 'other'"):
             check_acting(config_for(model, url, tmp_path, model="other"))
+        louder = config_for(model, url, tmp_path, temperature=0.5, num_actions=3)
+        with pytest.raises(UserError, match=r"(?s)num_actions.*\[policy.hf\].*temperature.*\(1.0\)"):
+            check_acting(louder)
+
+
+def test_workers_that_write_the_same_adapter_at_once_do_not_get_into_each_others_way(
+    model_of: MakeModel, tmp_path: Path
+) -> None:
+    config = config_for(model_of("llama"), "http://127.0.0.1:9/v1", tmp_path / "adapters")
+    actors = [make_remote_actor(config) for _ in range(4)]
+    data = pack_tensors(HfPolicy(config.policy.hf).snapshot().parameters, {})
+    for version in range(8):
+        place = tmp_path / "adapters" / f"{version}-{'0' * 12}"
+        together = threading.Barrier(len(actors))
+
+        def write(actor: RemoteActor, place: Path = place, together: threading.Barrier = together) -> None:
+            together.wait()
+            actor._write(place, data)
+
+        with ThreadPoolExecutor(len(actors)) as pool:
+            list(pool.map(write, actors))  # raises what any of them raised
+        assert (place / "adapter_model.safetensors").read_bytes() == data
+        assert json.loads((place / "adapter_config.json").read_bytes())["r"] == config.policy.hf.lora_rank
+    assert len(list((tmp_path / "adapters").iterdir())) == 8  # and nothing of what was written aside
+
+
+def test_an_adapter_that_cannot_be_written_is_not_acted_with(model_of: MakeModel, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    actor = make_remote_actor(config_for(model_of("llama"), "http://127.0.0.1:9/v1", tmp_path / "file" / "adapters"))
+    with pytest.raises(ServerError, match="cannot be written to"):
+        asyncio.run(actor.load(1, b"weights"))
+
+
+def test_adapters_that_nobody_uses_go_and_one_that_is_used_stays(model_of: MakeModel, tmp_path: Path) -> None:
+    vllm, folder = Vllm(model_of("llama")), tmp_path / "adapters"
+    (folder / "notes").mkdir(parents=True)
+    with serving(vllm) as url:
+        config = config_for(model_of("llama"), url, folder)
+        data = pack_tensors(HfPolicy(config.policy.hf).snapshot().parameters, {})
+
+        async def run() -> list[int]:
+            actor = make_remote_actor(config)
+            evaluated = await actor.load(0, data)
+            for version in range(1, KEPT_ADAPTERS + 4):
+                await actor.load(version, data)
+                # It was unloaded for the new ones, and an evaluation still asks for it.
+                assert (await actor.decide_one(situations()[0], None, evaluated)).policy_version == 0
+            return sorted(int(path.name.partition("-")[0]) for path in folder.glob("*-*"))
+
+        kept = asyncio.run(run())
+    assert len(kept) == KEPT_ADAPTERS
+    assert kept == [0, *range(5, KEPT_ADAPTERS + 4)]
+    assert (folder / "notes").exists()

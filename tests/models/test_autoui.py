@@ -1,6 +1,9 @@
 """The paper's policy, with tiny models made from configurations: probabilities, values, a whole run, loading."""
 
+import contextlib
 import json
+import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +30,7 @@ from distrl.tasks.book import load_tasks
 
 from .asking import rngs, situations
 from .autoui import FEATURES, make_autoui, tables
+from .test_loading import with_own_code
 
 pytestmark = pytest.mark.models
 
@@ -202,6 +206,7 @@ def test_two_updates_of_a_whole_run_a_resume_and_an_export_that_opens_again(
         ({"vision": "/nowhere"}, r"policy\.autoui\.vision: cannot load '/nowhere'"),
         ({"text": "/nowhere"}, r"policy\.autoui\.text: cannot load '/nowhere'"),
         ({"model": "/nowhere"}, r"policy\.autoui\.model: cannot load '/nowhere'"),
+        ({"device": "cuda:7"}, r"policy\.autoui\.device: cuda:7"),
     ],
 )
 def test_a_model_that_is_not_there_is_one_clear_error(
@@ -210,3 +215,23 @@ def test_a_model_that_is_not_there_is_one_clear_error(
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     with pytest.raises(UserError, match=reason):
         AutoUIPolicy(AutoUIConfig(**(models | change)))
+
+
+def test_an_answer_that_is_too_long_to_be_learned_whole_is_not_learned_by_half(models: dict[str, str]) -> None:
+    policy = AutoUIPolicy(AutoUIConfig(**models, max_new_tokens=8))
+    (shown,) = demonstrate(load_tasks("general", "test")[:1], noise=0.0, seed=0)
+    with pytest.raises(UserError, match=r"policy\.autoui\.max_new_tokens: an answer of \d+ tokens .* 8 are allowed"):
+        policy.prepare(without_tokens(shown))
+
+
+@pytest.mark.parametrize("part", ["vision", "text"])
+def test_code_that_comes_with_a_model_is_never_run(
+    models: dict[str, str], tmp_path: Path, part: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("builtins.input", lambda *asked: "y")  # whoever asks is told yes
+    monkeypatch.setattr("transformers.dynamic_module_utils.HF_MODULES_CACHE", str(tmp_path / "modules"))
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    foreign = with_own_code(Path(shutil.copytree(models[part], tmp_path / part)), tmp_path / "ran")
+    with contextlib.suppress(UserError):
+        AutoUIPolicy(AutoUIConfig(**(models | {part: str(foreign)})))
+    assert not (tmp_path / "ran").exists()

@@ -32,6 +32,8 @@ def test_two_processes_make_the_update_of_one_with_the_whole_batch(model_of: Mak
     assert found["moved"] > 0
     assert found["apart"] < 0.01 * found["moved"]
     assert found["is_found_out"]
+    assert "gone" in found["gone"]
+    assert "the same command goes on" in found["gone"]
 
 
 def test_a_run_in_one_thread_has_no_companions(model_of: MakeModel) -> None:
@@ -48,6 +50,13 @@ def test_a_model_of_either_kind_gets_the_gpus_of_its_own_table(kind: str) -> Non
     tables = config_of({"policy": policy}).model_dump(exclude_none=True)
     assert gpus_of(tables, "learner_gpus") == 1.0
     assert gpus_of(tables, "worker_gpus") == 0.25
+
+
+def test_who_acts_through_a_server_leaves_the_gpus_to_it_and_to_the_learner() -> None:
+    hf = {"learner_gpus": 1.0, "worker_gpus": 0.5}
+    tables = config_of({"policy": {"kind": "hf", "acts_through": "endpoint", "hf": hf}}).model_dump(exclude_none=True)
+    assert gpus_of(tables, "worker_gpus") == 0.0
+    assert gpus_of(tables, "learner_gpus") == 1.0
 
 
 @pytest.mark.parametrize("kind", ["tiny", "endpoint"])

@@ -15,14 +15,17 @@ from typing import Any
 import pytest
 import torch
 from safetensors.torch import load_file
+from transformers import AutoModelForCausalLM
 
 import distrl
 from distrl.core.config import Config, config_of, dump_toml
 from distrl.core.errors import UserError
 from distrl.policies.hf.policy import HfPolicy
+from distrl.policies.hf.saving import save_whole
 from distrl.runtime.api import Engine, ready_training
 from distrl.runtime.asynchronous import JOURNAL
 from distrl.runtime.export import export_run
+from distrl.runtime.export_model import ExportError
 from distrl.runtime.journal import Journal
 from distrl.runtime.trained import read_run
 
@@ -173,6 +176,40 @@ def test_checkpoints_and_exports_open_without_us(model_of: MakeModel, tmp_path: 
         said = [p.decide(situations()[:1], None)[0].raw for p in (trained, policy)]
         assert said[0] == said[1]
         assert "distrl" in (directory / "README.md").read_text()
+
+
+def test_an_adapter_trained_on_16_bits_is_worked_into_32_and_not_rounded_away(
+    model_of: MakeModel, tmp_path: Path
+) -> None:
+    config = tables(model_of("llama"), train={"num_trajectories": 2})
+    config["policy"]["hf"]["dtype"] = "bfloat16"
+    train(config, tmp_path / "run")
+    out = tmp_path / "whole"
+    export_run(read_run(tmp_path / "run"), "hf", out)
+    assert json.loads((out / "config.json").read_text())["dtype"] == "float32"
+    assert json.loads((out / "distrl.json").read_text())["dtype"] == "float32"
+    base = AutoModelForCausalLM.from_pretrained(model_of("llama"), dtype=torch.bfloat16).float().state_dict()
+    again = AutoModelForCausalLM.from_pretrained(out).state_dict()
+    moved = [again[name] - base[name] for name in base if "q_proj" in name]
+    assert any(bool((step != 0).any()) for step in moved)
+    # What was added is finer than 16 bits are.
+    assert any(bool((again[name].bfloat16().float() != again[name]).any()) for name in base if "q_proj" in name)
+
+
+def test_an_export_that_says_something_else_than_the_run_does_not_appear(
+    model_of: MakeModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    train(tables(model_of("llama"), train={"num_trajectories": 2}), tmp_path / "run")
+
+    def forget(policy: HfPolicy, directory: Path) -> None:
+        with torch.no_grad():
+            policy.network.get_input_embeddings().weight.mul_(1.5)
+        save_whole(policy, directory)
+
+    monkeypatch.setattr("distrl.policies.hf.saving.save_whole", forget)
+    with pytest.raises(ExportError, match="more or less likely than the run"):
+        export_run(read_run(tmp_path / "run"), "hf", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
 
 
 def test_the_command_line_exports_both_ways_and_refuses_others(model_of: MakeModel, tmp_path: Path) -> None:

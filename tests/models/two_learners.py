@@ -6,6 +6,7 @@ python -m models.two_learners MODEL        in the folder of the tests; a process
 import json
 import sys
 
+import ray
 import torch
 
 from distrl.runtime import ray_private
@@ -39,11 +40,17 @@ def main(model: str) -> None:
         except companions.NotSharedError:
             is_found_out = True
         companions.digest_of = digest
+        ray.kill(shared._companions[0])
+        try:
+            learners[1].update()
+            gone = ""
+        except companions.NotSharedError as error:
+            gone = str(error)
     pairs = list(zip(alone.parameters(), together.parameters(), start, strict=True))
     with torch.no_grad():
         apart = sum(float((ours - theirs).abs().sum()) for ours, theirs, _ in pairs)
         moved = sum(float((ours - before).abs().sum()) for ours, _, before in pairs)
-    print(json.dumps({"told": told, "apart": apart, "moved": moved, "is_found_out": is_found_out}))
+    print(json.dumps({"told": told, "apart": apart, "moved": moved, "is_found_out": is_found_out, "gone": gone}))
 
 
 if __name__ == "__main__":

@@ -8,8 +8,11 @@ import msgspec
 import pytest
 
 from distrl.core.clock import run_virtual
+from distrl.core.config import config_of
+from distrl.core.seeds import derive_random
 from distrl.core.types import Outcome, Task
 from distrl.runtime.curriculum import SURPRISE_FLOOR, Curriculum, FixedTasks
+from distrl.runtime.run_state import make_curriculum
 from distrl.tasks.book import load_tasks
 from distrl.tasks.fresh import FreshTasks
 
@@ -138,3 +141,17 @@ def test_after_a_restart_the_future_is_the_same(group_size: int, is_adaptive: bo
         for curriculum in (straight, restored):
             learned(curriculum, "hard", is_success=n % 3 == 0, times=1)
     assert straight.surprise("hard", is_success=True) == restored.surprise("hard", is_success=True)
+
+
+@pytest.mark.parametrize("has_curriculum", [True, False])
+def test_a_run_draws_all_templates_alike_if_it_is_told_to(has_curriculum: bool) -> None:
+    config = config_of({"collect": {"has_curriculum": has_curriculum}})
+    curriculum = make_curriculum(config, derive_random(0, "curriculum"))
+    counts = Counter(task.template for task in load_tasks("general", "train"))
+    (known, listed), *_ = counts.most_common(1)
+    curriculum.hear({name: float(name == known) for name in counts})
+    share = sum(curriculum.next().task.template == known for _ in range(4000)) / 4000
+    alike = listed / counts.total()
+    assert abs(share - (0.15 / 1.15 if has_curriculum else 1.0) * alike) < 0.4 * alike
+    assert (curriculum.surprise(known, is_success=False) == 1.0) is not has_curriculum
+    assert (curriculum.surprise(known, is_success=True) == 1.0) is not has_curriculum

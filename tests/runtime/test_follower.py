@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from distrl.core.clock import run_virtual
-from distrl.core.errors import ServerError
+from distrl.core.errors import ServerError, UserError
 from distrl.runtime.curriculum import Assignment
 from distrl.runtime.fleet import (
     FencedError,
@@ -98,6 +98,38 @@ def test_a_version_that_a_server_does_not_load_never_acts_and_is_tried_again(lea
     assert run_virtual(run()) == (0, 1)
     assert listener.loaded == [(0, b"old"), (1, b"new")]
     assert listener.follower.counters["adapters_not_loaded"] == 3
+
+
+@pytest.mark.models
+@pytest.mark.parametrize("first_bad", [0, 1])
+def test_weights_that_do_not_fit_leave_the_old_ones_acting_and_end_who_has_none(
+    learner: Learner, first_bad: int
+) -> None:
+    listener = Listener(FlakyLink(learner))
+    load = listener.follower._load
+
+    def load_what_fits(version: int, data: bytes) -> Any:
+        if version >= first_bad:
+            raise UserError("these weights do not fit")
+        return load(version, data)
+
+    listener.follower._load = load_what_fits
+
+    async def run() -> int:
+        hub = await joined(learner)
+        await hub.publish(0, b"old")
+        async with running(listener.follower.run()):
+            await asyncio.sleep(1.0)
+            await hub.publish(1, b"new")
+            await asyncio.sleep(1.0)
+            return listener.follower.version
+
+    if first_bad:
+        assert run_virtual(run()) == 0
+        assert listener.follower.counters["adapters_not_loaded"] > 0
+    else:
+        with pytest.raises(UserError, match="do not fit"):
+            run_virtual(run())
 
 
 def test_weights_that_are_always_damaged_are_fetched_less_and_less_often(learner: Learner) -> None:

@@ -32,6 +32,9 @@ def test_the_paper_preset_has_the_papers_numbers_and_no_stabilisers() -> None:
     assert (options["negative_scale"], options["negative_floor"], options["normalise_advantages"]) == (1, 0, False)
     assert (config.learner.learning_rate, config.learner.max_gradient_norm) == (1e-4, 0.01)
     assert config.learner.learning_rate_left == 1.0
+    assert options["freshness"] is False
+    assert (config.collect.has_curriculum, config.collect.departures) == (False, 0.0)
+    assert (config.learner.imitated_successes, config.learner.demonstrations) == (0, 0)
 
 
 def test_later_sources_win_preset_file_environment_set_option(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Training: the same seed gives the same run, and a run that was stopped goes on."""
 
 import json
+import os
 import struct
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from distrl.runtime.training import Training
 from distrl.tasks.book import load_tasks
 
 from .fleet import raises, settings
+from .runs import as_options, tiny
 
 GOLDEN = Path(__file__).parent / "golden" / "loss_curve.json"
 NO_TIES = {"options": {"trajectory_filter": False}}
@@ -282,6 +284,20 @@ def test_with_a_lag_the_weights_that_act_are_so_many_versions_old(lag: int) -> N
     assert versions[-1][1] > lag + 2
 
 
+def test_two_processes_with_the_same_seed_write_the_same_numbers(tmp_path: Path) -> None:
+    tables = tiny(tasks={"suite": "general"}, policy={"start": "imitation"}, learner={"learning_rate_left": 0.05})
+    program = "from distrl.cli.main import main; main()"
+    for name, threads in (("a", "1"), ("b", "4")):
+        command = ["train", "--runtime", "serial", "--run-dir", str(tmp_path / name), *as_options(tables)]
+        env = {**os.environ, "PYTHONHASHSEED": threads, "OMP_NUM_THREADS": threads}
+        done = subprocess.run([sys.executable, "-c", program, *command], capture_output=True, text=True, env=env)
+        assert done.returncode == 0, done.stderr
+    assert metrics_of(tmp_path / "a") == metrics_of(tmp_path / "b") != []
+    assert evaluations_of(tmp_path / "a") == evaluations_of(tmp_path / "b")
+    weights = [(tmp_path / name / "weights" / "model.safetensors").read_bytes() for name in "ab"]
+    assert weights[0] == weights[1]
+
+
 # ---- offline
 
 
@@ -293,6 +309,20 @@ def test_offline_training_learns_from_the_warm_up_alone() -> None:
     assert training.learner.num_received == config.learner.warmup_trajectories == 4
     assert training.learner.num_updates == 5
     assert any(not torch.equal(t, start[name]) for name, t in training.policy.tensors().items())
+
+
+def test_offline_training_takes_smaller_steps_towards_its_end_and_keeps_to_its_time(tmp_path: Path) -> None:
+    changes = {"mode": "offline", "offline_updates": 4, "num_trajectories": 16}
+    training = train(
+        settings(train=changes, learner={"learning_rate": 1e-3, "learning_rate_left": 0.0}), tmp_path / "run"
+    )
+    rates = [row["learning_rate"] for row in metrics_of(tmp_path / "run")]
+    assert rates == pytest.approx([1e-3, 0.75e-3, 0.5e-3, 0.25e-3])
+    assert evaluations_of(tmp_path / "run")[-1]["updates"] == 4
+    assert training.curve[-1]["wall_s"] > 0.0
+    late = Training(settings(train=changes | {"max_minutes": 1e-9}), None)
+    late.run()
+    assert late.learner.num_updates == 0
 
 
 def test_offline_to_online_learns_from_the_warm_up_first_and_then_goes_on(tmp_path: Path) -> None:

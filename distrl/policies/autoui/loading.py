@@ -30,6 +30,8 @@ from distrl.core.errors import UserError
 from distrl.policies.autoui.network import ADDED, AutoUIModel
 
 _PART = "blip_2_vision_model"
+NO_CODE = {"trust_remote_code": False}
+"""Without it `transformers` asks on the terminal whether to run what comes with a model."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +56,7 @@ class Eyes:
         self._source = source
         self._device = device
         self._kind, self.feature_dim = _kind_and_width(source)
-        self._processor = AutoImageProcessor.from_pretrained(source)
+        self._processor = AutoImageProcessor.from_pretrained(source, **NO_CODE)
 
     @cached_property
     def network(self) -> Any:
@@ -65,7 +67,7 @@ class Eyes:
             elif self._kind == "blip-2":
                 network = Blip2Model.from_pretrained(self._source).vision_model
             else:
-                whole = AutoModel.from_pretrained(self._source)
+                whole = AutoModel.from_pretrained(self._source, **NO_CODE)
                 network = getattr(whole, "vision_model", whole)
         return network.to(self._device).eval().requires_grad_(False)
 
@@ -80,7 +82,7 @@ class Eyes:
 def _kind_and_width(source: str) -> tuple[str, int]:
     """What a vision model is, and how many numbers it makes; `AutoConfig` knows whole models only, and no parts."""
     try:
-        config = AutoConfig.from_pretrained(source)
+        config = AutoConfig.from_pretrained(source, **NO_CODE)
     except ValueError:
         return _PART, Blip2VisionConfig.from_pretrained(source).hidden_size
     return config.model_type, getattr(config, "vision_config", config).hidden_size
@@ -94,11 +96,11 @@ def load(options: AutoUIConfig, device: torch.device) -> Loaded:
     with _told("vision", options.vision):
         eyes = Eyes(options.vision, device)
     with _told("text", options.text):
-        text = AutoModel.from_pretrained(options.text)
-        text_tokenizer = AutoTokenizer.from_pretrained(options.text)
+        text = AutoModel.from_pretrained(options.text, **NO_CODE)
+        text_tokenizer = AutoTokenizer.from_pretrained(options.text, **NO_CODE)
     with _told("model", options.model):
         network = _load_network(options.model, eyes.feature_dim)
-        tokenizer = AutoTokenizer.from_pretrained(options.model)
+        tokenizer = AutoTokenizer.from_pretrained(options.model, **NO_CODE)
     return Loaded(
         network=network.to(device).eval(),
         tokenizer=tokenizer,

@@ -15,10 +15,12 @@ import torch
 from torch import Tensor, nn
 
 from distrl.core.config_autoui import AutoUIConfig
+from distrl.core.errors import UserError
 from distrl.core.types import Decision, Observation, Situation, Step, Trajectory
 from distrl.policies.autoui.loading import load
 from distrl.policies.autoui.network import Critics
 from distrl.policies.autoui.reader import Floats, Moment, Reader
+from distrl.policies.hf.loading import device_of
 from distrl.policies.hf.sampling import Sampler, log_distribution, sample
 from distrl.policies.learned import LearnedWeights
 from distrl.policies.prompts import make_prompt
@@ -44,8 +46,7 @@ class AutoUIPolicy(LearnedWeights):
         self.options = options
         self.version = 0
         self._name = options.model
-        name = options.device
-        self.device = torch.device(("cuda" if torch.cuda.is_available() else "cpu") if name == "auto" else name)
+        self.device = device_of(options)
         self.prompt = make_prompt("autoui", num_screens=0, num_actions=options.num_actions)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
@@ -127,7 +128,12 @@ class AutoUIPolicy(LearnedWeights):
         if not ids:
             written = self.prompt.write(decision.action, step.observation)
             ids = (*self.loaded.tokenizer(written, add_special_tokens=False)["input_ids"], *self._stop_ids)
-        return np.array(ids[: self.options.max_new_tokens], np.int64)
+        if len(ids) > self.options.max_new_tokens:
+            raise UserError(
+                f"policy.autoui.max_new_tokens: an answer of {len(ids)} tokens is to be learned, and "
+                f"{self.options.max_new_tokens} are allowed"
+            )
+        return np.array(ids, np.int64)
 
     def judge(self, moments: Sequence[Moment], choices: Choices) -> Judgement:
         """What the networks say now about these moments and the answers given in them, with gradients."""

@@ -5,7 +5,9 @@ its number and its content, so that a name never stands for other weights: what 
 name in every answer, show which version acted. An adapter that is not listed was not loaded, whatever the server said.
 """
 
+import contextlib
 import hashlib
+import os
 from pathlib import Path
 
 import msgspec
@@ -52,7 +54,10 @@ class Adapters:
             return False
         if served.model in self._loaded:
             self._loaded.remove(served.model)
-        await self._load(served.model, self._known[served.model])
+        directory = self._known[served.model]
+        with contextlib.suppress(OSError):
+            os.utime(directory)  # it is still in use, which counts when old ones are let go
+        await self._load(served.model, directory)
         return True
 
     async def _load(self, name: str, directory: Path) -> None:

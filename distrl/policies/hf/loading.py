@@ -15,6 +15,7 @@ import torch
 import transformers
 from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForImageTextToText, GenerationConfig
 
+from distrl.core.config_autoui import AutoUIConfig
 from distrl.core.config_model import HfConfig
 from distrl.core.errors import UserError
 from distrl.policies.hf.processor import has_eyes, load_processor, own_classes, tokenizer_of
@@ -103,14 +104,15 @@ def outline(options: HfConfig) -> Any:
         return kind.from_config(config, **_own_code(options, config, kind.__name__))
 
 
-def device_of(options: HfConfig) -> torch.device:
+def device_of(options: HfConfig | AutoUIConfig) -> torch.device:
     """Where to compute; `UserError` if that is not there."""
     try:
         name = options.device
         device = torch.device(("cuda" if torch.cuda.is_available() else "cpu") if name == "auto" else name)
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError) as error:
-        raise UserError(f"policy.hf.device: {options.device}: {str(error).splitlines()[0]}") from error
+        kind = "hf" if isinstance(options, HfConfig) else "autoui"
+        raise UserError(f"policy.{kind}.device: {options.device}: {str(error).splitlines()[0]}") from error
     return device
 
 

@@ -88,6 +88,13 @@ def read_about(directory: Path) -> HfConfig | None:
     if not file.is_file():
         return None
     try:
-        return HfConfig.model_validate(json.loads(file.read_text(encoding="utf-8")))
+        table = json.loads(file.read_text(encoding="utf-8"))
+        if "vision" in table:
+            raise UserError(
+                f"{directory} holds an AutoUI policy, which is no model for chats: policy.kind hf is wanted"
+            )
+        return HfConfig.model_validate(table)
+    except UserError:
+        raise
     except ValueError as error:
         raise UserError(f"{file}: not the table of a policy: {error}") from error

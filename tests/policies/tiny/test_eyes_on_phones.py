@@ -105,7 +105,7 @@ def test_in_text_they_always_do() -> None:
 
 
 @pytest.mark.slow
-def test_every_kind_of_widget_is_there_to_be_found() -> None:
+def test_of_every_kind_of_widget_that_shows_words_there_are_enough_to_be_found() -> None:
     shares = shares_found(TextEyes())
     assert {kind: shares[kind][1] for kind in KINDS if shares[kind][1] < 10} == {}
     assert any(seen.elements and seen.screen.data[:3] < b"\x40\x40\x40" for seen, _ in screens()), "dark screens"
