@@ -109,13 +109,13 @@ class Training(RunState):
         """Updates on what is there, without collecting, for as long as there is time."""
         started_s, before_s = time.monotonic(), self._trained_s
         for _ in range(count):
+            if self._is_late():
+                return
             self.learner.share_done = self._share_done()
             self._log_update(self.learner.update())
             self._publish()
             self._trained_s = before_s + time.monotonic() - started_s
             self._listener(self._progress())
-            if self._is_late():
-                return
 
     def _evaluate(self) -> None:
         """How it does on held-out tasks; everything else stands still meanwhile."""

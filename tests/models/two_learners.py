@@ -6,12 +6,13 @@ python -m models.two_learners MODEL        in the folder of the tests; a process
 import json
 import sys
 
-import ray
 import torch
 
 from distrl.runtime import ray_private
 
 ray_private.prepare(None)
+
+import ray  # noqa: E402
 
 from distrl.core.config import config_of  # noqa: E402
 from distrl.runtime import companions  # noqa: E402

@@ -90,9 +90,7 @@ def read_about(directory: Path) -> HfConfig | None:
     try:
         table = json.loads(file.read_text(encoding="utf-8"))
         if "vision" in table:
-            raise UserError(
-                f"{directory} holds an AutoUI policy, which is no model for chats: policy.kind hf is wanted"
-            )
+            raise UserError(f"{directory} holds an AutoUI policy, which reads no chats: kind hf is wanted")
         return HfConfig.model_validate(table)
     except UserError:
         raise
