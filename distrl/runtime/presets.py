@@ -21,7 +21,6 @@ PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
         "default": {},
         "quick": {
-            "tasks": {"suite": "web_shopping"},
             "policy": {"mode": "text"},
             "collect": {"num_devices": 16},
             "learner": {"warmup_trajectories": 64},
