@@ -6,6 +6,7 @@ and never with the time module.
 """
 
 import asyncio
+import contextlib
 import selectors
 import time
 from collections.abc import Coroutine
@@ -68,6 +69,11 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         # reach (a hundred years), or the loop waits for a timer that is due and never comes.
         self._clock_resolution = 1e-6
 
+    def __del__(self) -> None:
+        """One whose making was interrupted has nothing to close, and nothing to say about it."""
+        with contextlib.suppress(AttributeError):
+            super().__del__()
+
     def time(self) -> float:
         """Virtual seconds since the loop was made."""
         return self._jumping.virtual_now
@@ -75,5 +81,8 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 
 def run_virtual(main: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine to its end on virtual time."""
-    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
-        return runner.run(main)
+    try:
+        with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+            return runner.run(main)
+    finally:
+        main.close()  # Ctrl-C may come before it has begun, of which Python would warn

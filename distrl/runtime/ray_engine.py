@@ -210,7 +210,7 @@ class WorkerActor:
         torch.set_num_threads(1)
         self._config = config_of(tables)
         if options.pop("is_here"):
-            os.nice(YIELDING)
+            os.nice(YIELDING)  # of this thread, in which everything happens, and of those that it starts
         else:
             self._settle(options)
         self._options = FleetWorkerOptions(

@@ -1,6 +1,7 @@
 """Time that jumps, and seeds that stay."""
 
 import asyncio
+import gc
 
 import pytest
 
@@ -17,6 +18,24 @@ def test_a_thousand_virtual_hours_pass_without_waiting() -> None:
         return clock.now()
 
     assert run_virtual(wait()) == 3_600_000.0
+
+
+@pytest.mark.parametrize("when", ["_JumpingSelector", "asyncio.SelectorEventLoop.__init__"])
+@pytest.mark.filterwarnings("error")
+def test_an_interruption_while_a_loop_is_made_says_nothing_but_itself(
+    monkeypatch: pytest.MonkeyPatch, when: str
+) -> None:
+    said: list[object] = []
+    monkeypatch.setattr("sys.unraisablehook", said.append)
+
+    def interrupt(*arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(f"distrl.core.clock.{when}", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        run_virtual(LoopClock().sleep(1.0))
+    gc.collect()
+    assert said == []
 
 
 def test_sleepers_wake_in_the_order_of_their_times_and_ties_in_the_order_they_lay_down() -> None:
