@@ -9,8 +9,8 @@ Three regimes, since algorithms differ where data is old or scarce:
 
 An algorithm may carry options: `a_ride:retrace=false,dper=false`; `--bare` takes away what all of them are given here
 and their papers do not have (demonstrations and own successes that every update imitates) and takes smaller steps;
-`--preset paper` trains with the numbers of the paper. `--runtime local` trains on the asynchronous engine, one run at a time on all cores; otherwise
-a run is what `distrl train --runtime serial` does, one thread, and two run side by side.
+`--preset paper` trains with the numbers of the paper. `--runtime local` trains on the asynchronous engine, one run at a
+time on all cores; otherwise a run is what `distrl train --runtime serial` does, one thread, and two run side by side.
 
 What is done is not done again: every run is written beside FILE as soon as it ends, and the same command goes on where
 it stopped; a run that was made with other settings is refused. Success is that of the last evaluation, with the
