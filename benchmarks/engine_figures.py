@@ -3,8 +3,8 @@
     python benchmarks/engine_figures.py benchmarks/results
 
 (a) held-out success over the fleet's time, (b) share of windows of training trajectories above 60 and 80 %, (c)
-trajectories collected over time, (d) trajectories per minute over the size of the fleet. (a) to (c) are from paper.json
-(benchmarks/paper.py), (d) is from scaling.json (benchmarks/scaling.py). The picture is panels.png.
+trajectories collected over time, (d) trajectories per minute over the size of the fleet. (a) to (c) are from
+paper-general.json (benchmarks/paper.py), (d) is from scaling.json (benchmarks/scaling.py). The picture is panels.png.
 """
 
 import json
@@ -76,7 +76,7 @@ def draw_scaling(axes: Axes, rows: list[dict[str, Any]]) -> None:
 def main() -> None:
     """Read, draw, say where."""
     directory = Path(sys.argv[1] if len(sys.argv) > 1 else "benchmarks/results")
-    paper = json.loads((directory / "paper.json").read_text(encoding="utf-8"))
+    paper = json.loads((directory / "paper-general.json").read_text(encoding="utf-8"))
     scaling = json.loads((directory / "scaling.json").read_text(encoding="utf-8"))
     figure = Figure(figsize=(10.5, 7.0), layout="constrained")
     FigureCanvasAgg(figure)

@@ -156,7 +156,7 @@ def write_results(files: dict[Path, tuple[str, int]], path: Path) -> list[dict[s
 def main() -> None:
     """Parse, run what is not done, print a table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--suite", default="web_shopping", choices=("general", "web_shopping"))
+    parser.add_argument("--suite", default="general", choices=("general", "web_shopping"))
     parser.add_argument("--seeds", type=lambda text: [int(s) for s in text.split(",")], default=[0, 1, 2])
     parser.add_argument("--episodes", type=int, default=128, help="of each evaluation")
     parser.add_argument("--jobs", type=int, default=2)
