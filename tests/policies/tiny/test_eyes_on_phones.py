@@ -23,7 +23,8 @@ from .screens import make_policy
 Box = tuple[float, float, float, float]
 KINDS = ("app", "row", "button", "tab", "chip", "link", "field", "card", "switch", "radio")
 LEAST_SHARE = {"card": 0.94}
-"""In pixels, where not 0.95: pictures beside text, narrow gaps, and large digits are what is still misread."""
+"""In pixels, where not 0.95: pictures beside text, narrow gaps, and large digits are what is still misread. Of the kinds
+that are not here, most show pictures only; names on a map (`pin`), with streets behind them, are not read at all."""
 
 
 def words_in(text: str) -> set[str]:
@@ -99,9 +100,10 @@ def test_in_pixels_the_words_of_an_element_find_it_among_all_of_its_screen() -> 
 
 @pytest.mark.slow
 def test_in_text_they_always_do() -> None:
-    for kind, (share, count, missed) in shares_found(TextEyes()).items():
-        if kind in KINDS:
-            assert share == 1.0, (kind, share, count, missed)
+    shares = shares_found(TextEyes())
+    assert shares.keys() > set(KINDS)
+    for kind, (share, count, missed) in shares.items():
+        assert share == 1.0, (kind, share, count, missed)
 
 
 @pytest.mark.slow
