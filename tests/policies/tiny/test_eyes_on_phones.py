@@ -23,8 +23,8 @@ from .screens import make_policy
 Box = tuple[float, float, float, float]
 KINDS = ("app", "row", "button", "tab", "chip", "link", "field", "card", "switch", "radio")
 LEAST_SHARE = {"card": 0.94}
-"""In pixels, where not 0.95: pictures beside text, narrow gaps, and large digits are what is still misread. Of the kinds
-that are not here, most show pictures only; names on a map (`pin`), with streets behind them, are not read at all."""
+"""In pixels, where not 0.95: pictures beside text, narrow gaps, and large digits are what is still misread. Of the
+kinds that are not here, most show pictures only; names on a map (`pin`), with streets behind, are not read at all."""
 
 
 def words_in(text: str) -> set[str]:
