@@ -22,8 +22,8 @@ HEIGHT, WIDTH = 16, 112
 """The canonical form of a word; longer ones are squeezed."""
 MAX_SEGMENTS = 24
 _GREY = np.array((77, 151, 28), np.float32) / 256
-_INK, _FAINT, _FRINGE, _SAME = 40, 128, 8, 2
-_BLOCK_GAP, _BAR_GAP = 7, 4
+_INK, _CLEAR, _FAINT, _FRINGE, _SAME = 40, 72, 128, 8, 2
+_BLOCK_GAP, _BAR_GAP, _PICTURE_GAP = 7, 4, 3
 _CORNER = 8
 _OUTLINE = 3
 _TILE = (16, 40)
@@ -67,7 +67,12 @@ def read_words(crop: Pixels) -> list[Pixels]:
 def find_words(ink: Pixels) -> list[Cut]:
     """Each word of a crop's ink, cut in more than one way where it is not clear where a word ends."""
     found: list[_Place] = []
-    _cut_blocks(ink > _INK, 0, 0, found)
+    clear = ink > _CLEAR
+    if picture := _picture(clear):
+        _cut_blocks(clear[:, :picture], 0, 0, found)
+        _cut_blocks(clear[:, picture:], 0, picture, found)
+    else:
+        _cut_blocks(ink > _INK, 0, 0, found)
     return [Cut(ink[y0:y1, x0:x1], x0, x1, stretch) for stretch, y0, y1, x0, x1 in found[:MAX_SEGMENTS]]
 
 
@@ -233,6 +238,16 @@ def _cut_blocks(ink: npt.NDArray[np.bool_], top: int, left: int, found: list[_Pl
         else:
             for line0, line1 in _lines(band):
                 _cut_words(band[line0:line1], top + y0 + line0, left, found)
+
+
+def _picture(clear: npt.NDArray[np.bool_]) -> int:
+    """Where a round picture ends that stands close to one line of text, as a pin on a map does; 0 if there is none."""
+    runs = _runs(_any(clear, 0), _PICTURE_GAP)
+    if len(runs) < 2 or not _PICTURE_GAP <= runs[1][0] - runs[0][1] < _BLOCK_GAP:
+        return 0
+    (top, bottom), (above, below) = (_extent(clear[:, x0:x1], 1) for x0, x1 in ((0, runs[0][1]), (runs[1][0], None)))
+    is_round = 0.8 < (runs[0][1] - runs[0][0]) / (bottom - top) < 1.25
+    return runs[0][1] if is_round and bottom - top > _LINE and below - above <= 0.8 * (bottom - top) else 0
 
 
 def _bar(block: npt.NDArray[np.bool_]) -> int:

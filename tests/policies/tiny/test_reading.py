@@ -152,6 +152,21 @@ def test_an_icon_beside_a_text_does_not_join_its_words() -> None:
     assert min(likeness(row, word) for word in ("Search", "for", "city")) > 0.85
 
 
+@pytest.mark.parametrize("street", [(239, 238, 233), (222, 214, 198), (206, 224, 200)])
+def test_a_name_close_to_a_pin_is_read_word_by_word_though_streets_run_through_it(street: tuple[int, int, int]) -> None:
+    map_ = (240, 237, 230)
+    name = draw_line("Castle Kitchen", size=11.0, weight="RobotoMedium", ink=(32, 33, 36), paper=map_, margin=3)
+    crop = np.full((24, 28 + name.shape[1], 3), map_, np.uint8)
+    top = (24 - len(name)) // 2
+    crop[top : top + len(name), 28 - 3 :][:, : name.shape[1]] = name
+    is_street = np.zeros(crop.shape[:2], bool)
+    is_street[-2:] = is_street[:, 16:18] = is_street[:, 60:63] = True
+    crop[is_street & (np.abs(crop.astype(int) - map_).sum(axis=2) == 0)] = street
+    y, x = np.indices(crop.shape[:2])
+    crop[np.hypot(x - 11, y - 11) <= 11] = (232, 113, 10)
+    assert min(likeness(crop, word) for word in ("Castle", "Kitchen")) > 0.85
+
+
 def test_faint_curves_in_the_corners_are_not_read() -> None:
     chip = draw_line("Free", margin=12).copy()
     for step in range(6):
