@@ -4,18 +4,19 @@
 
 Three regimes, since algorithms differ where data is old or scarce:
   fresh   instant phones, newest weights, so many minutes of training
-  stale   1,000 trajectories, acting with weights `--lag` versions old
+  stale   instant phones, 770 trajectories, acting with weights `--lag` versions old
   scarce  a fleet of 32 slow devices in virtual time, weights taken up at an episode's start, 770 trajectories in all
 
 An algorithm may carry options: `a_ride:retrace=false,dper=false`; `--bare` takes away what all of them are given here
 and their papers do not have (demonstrations and own successes that every update imitates, the curriculum, departures)
-and takes more and smaller steps instead; `--preset paper` trains with the numbers of the paper. `--runtime local`
-trains on the asynchronous engine, one run at a time on all cores; otherwise a run is what `distrl train --runtime
-serial` does, one thread, and two run side by side.
+and takes more and smaller steps instead; warm critics, a falling learning rate and an algorithm's own stabilisers stay.
+`--preset paper` trains with the numbers of the paper. `--runtime local` trains on the asynchronous engine, one run at a
+time on all cores; otherwise a run is what `distrl train --runtime serial` does, one thread, and two run side by side.
 
 What is done is not done again: every run is written beside FILE as soon as it ends, and the same command goes on where
 it stopped; a run that was made with other settings is refused. Success is that of the last evaluation, with the
-likeliest actions, on held-out tasks, by ground truth.
+likeliest actions, on held-out tasks, by ground truth. A scarce fleet is evaluated outside of its time. To choose
+settings there is `--split train`, which measures start and end on the training list, whose very tasks are not trained.
 """
 
 import argparse
@@ -26,6 +27,7 @@ import statistics
 import subprocess
 import sys
 import time
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -41,12 +43,15 @@ SCARCE: Tables = {
     "collect": {"swap_weights_at": "episode", "num_devices": 32},
     "learner": {"new_steps_per_update": 12.0, "publish_every_updates": 4},
     "train": {"num_trajectories": 770},
-    "eval": {"every_trajectories": 257},
 }
+LOOKS = (257, 514)
+"""Where a scarce run is evaluated, beside its start and its end."""
+SELDOM = {"episodes": 1, "has_sampled": False, "every_trajectories": 10**6}
+"""As good as no evaluation on the fleet itself."""
 
-STALE: Tables = {"train": {"num_trajectories": 1000}, "eval": {"every_trajectories": 500}}
+STALE: Tables = {"train": {"num_trajectories": 770}, "eval": {"every_trajectories": 385}}
 MINUTES, EVERY = 15.0, 1000
-KEY = ("suite", "mode", "regime", "lag", "runtime", "bare", "preset")
+KEY = ("suite", "split", "mode", "regime", "lag", "runtime", "bare", "preset", "episodes", "set")
 """What rows have in common that can be compared."""
 
 BARE: Tables = {
@@ -56,11 +61,11 @@ BARE: Tables = {
         "imitation_weight": 0.0,
         "learning_rate": 3e-4,
         "new_steps_per_update": 4.0,
+        "publish_every_updates": 12,
     },
     "collect": {"has_curriculum": False, "departures": 0.0},
 }
-"""Steps of 1.5e-3 need what is imitated to hold them. For A-RIDE and DigiRL alike 3e-4 was better than 6e-4 and 8e-4,
-and updates three times as frequent were much better, on new tasks of the training templates."""
+"""Steps of 1.5e-3 need what is imitated to hold them; versions are as many trajectories apart as otherwise."""
 
 
 def parse_algorithm(text: str) -> tuple[str, dict[str, Any]]:
@@ -99,7 +104,23 @@ def tables_of(args: argparse.Namespace, algorithm: str, seed: int) -> dict[str, 
         key, _, value = text.partition("=")
         table, _, name = key.partition(".")
         merge(tables, {table: {name: json.loads(value)}})
+    if is_outside(args):
+        tables["eval"] = SELDOM
     return {"seed": seed} | tables
+
+
+def is_outside(args: argparse.Namespace) -> bool:
+    """Whether the run does not evaluate itself."""
+    return bool(args.regime == "scarce" or args.split == "train")
+
+
+def asked(args: argparse.Namespace, algorithm: str, seed: int) -> dict[str, Any]:
+    """All that decides what comes of a run, as it is read again from a file."""
+    tables: dict[str, Any] = {"config": tables_of(args, algorithm, seed)}
+    if is_outside(args):
+        tables["outside"] = {"split": args.split, "episodes": args.episodes}
+    read_again: dict[str, Any] = json.loads(json.dumps(tables))
+    return read_again
 
 
 def merge(tables: dict[str, Any], more: Tables) -> None:
@@ -108,7 +129,7 @@ def merge(tables: dict[str, Any], more: Tables) -> None:
         tables[table] = tables.get(table, {}) | values
 
 
-def run_one(tables: dict[str, Any], out: Path, runtime: str, num_workers: int) -> None:
+def run_one(wanted: dict[str, Any], out: Path, runtime: str, num_workers: int) -> None:
     """One training run; its curve is written when it ends."""
     import torch
 
@@ -116,26 +137,39 @@ def run_one(tables: dict[str, Any], out: Path, runtime: str, num_workers: int) -
 
     def report(progress: Any) -> None:
         if progress.kind == "evaluated":
-            told = f"success {progress.report.success:.3f} (sampled {progress.sampled.success:.3f})"
-            print(f"{out.stem}: {progress.trajectories} trajectories, {told}", file=sys.stderr, flush=True)
+            tell(out, progress.trajectories, progress.report.success, progress.sampled.success)
 
-    started_s = time.monotonic()
-    if runtime == "local":
-        result = distrl.train(tables, run_dir=out.with_suffix(".run"), runtime="local", num_workers=num_workers)
+    tables, by, started_s = wanted["config"], made_by(), time.monotonic()
+    if "outside" in wanted:
+        from outside import curve_of
+
+        torch.set_num_threads(1)
+        curve = curve_of(tables, **wanted["outside"], looks=LOOKS, tell=partial(tell, out))
+    elif runtime == "local":
+        curve = distrl.train(tables, run_dir=out.with_suffix(".run"), runtime="local", num_workers=num_workers).curve
     else:
         torch.set_num_threads(1)
-        result = distrl.train(tables, listener=report)
-    told = {"curve": result.curve, "config": tables, "total_s": round(time.monotonic() - started_s, 1), "by": made_by()}
-    write_whole(out, told)
+        curve = distrl.train(tables, listener=report).curve
+    write_whole(out, {"curve": curve, **wanted, "total_s": round(time.monotonic() - started_s, 1), "by": by})
+
+
+def tell(out: Path, trajectories: int, success: float, sampled: float) -> None:
+    """A line about an evaluation."""
+    told = f"success {success:.3f} (sampled {sampled:.3f})"
+    print(f"{out.stem}: {trajectories} trajectories, {told}", file=sys.stderr, flush=True)
 
 
 def made_by() -> dict[str, str]:
     """The program and the machine: what numbers of two runs may differ by, if nothing else does."""
-    git = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty", "--abbrev=10"]
-    commit = subprocess.run(git, capture_output=True, text=True, check=False).stdout.strip()
+    here = Path(__file__).parent
+
+    def git(*words: str) -> str:
+        return subprocess.run(["git", "-C", here, *words], capture_output=True, text=True, check=False).stdout.strip()
+
+    is_changed = git("status", "--porcelain", "--", "../distrl", *(path.name for path in here.glob("*.py")))
     names = [line.partition(":")[2].strip() for line in cpu_lines() if line.startswith("model name")]
     return {
-        "commit": commit,
+        "commit": git("rev-parse", "--short=10", "HEAD") + ("-dirty" if is_changed else ""),
         "torch": version("torch"),
         "numpy": version("numpy"),
         "python": platform.python_version(),
@@ -160,6 +194,7 @@ def file_of(args: argparse.Namespace, algorithm: str, seed: int) -> Path:
     """Where the result of one run is kept."""
     how = args.regime + ("-local" if args.runtime == "local" else "") + ("-bare" if args.bare else "")
     how += "" if args.preset == "default" else f"-{args.preset}"
+    how += "-train" if args.split == "train" else ""
     what = f"{args.suite}-{args.mode}-{how}-lag{args.lag}-{algorithm}-s{seed}"
     safe = "".join(c if c.isalnum() or c in "-_." else "_" for c in what)
     return Path(f"{args.json}.runs") / f"{safe}.json"
@@ -167,24 +202,26 @@ def file_of(args: argparse.Namespace, algorithm: str, seed: int) -> Path:
 
 def command_of(args: argparse.Namespace, algorithm: str, seed: int) -> list[str]:
     """The command of one run."""
-    tables = json.dumps(tables_of(args, algorithm, seed))
+    wanted = json.dumps(asked(args, algorithm, seed))
     out = str(file_of(args, algorithm, seed))
     how = ["--runtime", args.runtime, "--workers", str(args.workers)]
-    return [sys.executable, __file__, "--one", tables, *how, "--json", out]
+    return [sys.executable, __file__, "--one", wanted, *how, "--json", out]
 
 
 def refuse_others(args: argparse.Namespace, jobs: list[tuple[str, int]]) -> None:
     """Runs that are there already have to be those that are asked for."""
     for job in jobs:
         path = file_of(args, *job)
-        if path.exists() and (kept := read(path)["config"]) != (wanted := plain(tables_of(args, *job))):
-            other = [key for key in {**kept, **wanted} if kept.get(key) != wanted.get(key)]
+        if path.exists() and not is_of(run := read(path), wanted := asked(args, *job)):
+            pairs = [(run.get("outside"), wanted.get("outside"), "how it is evaluated")]
+            pairs += [(run["config"].get(key), value, key) for key, value in wanted["config"].items()]
+            other = [name for kept, value, name in pairs if kept != value]
             sys.exit(f"{path} was made with other settings ({', '.join(other)}); remove it, or choose another --json")
 
 
-def plain(tables: dict[str, Any]) -> Any:
-    """As it is read again."""
-    return json.loads(json.dumps(tables))
+def is_of(run: dict[str, Any], wanted: dict[str, Any]) -> bool:
+    """Whether a run is the one that is asked for."""
+    return run["config"] == wanted["config"] and run.get("outside") == wanted.get("outside")
 
 
 def read(path: Path) -> Any:
@@ -198,21 +235,21 @@ def runs_of(args: argparse.Namespace, algorithm: str) -> dict[int, dict[str, Any
     for path in file_of(args, algorithm, 0).parent.glob("*.json"):
         run = read(path)
         seed = run["config"]["seed"]
-        if path == file_of(args, algorithm, seed) and run["config"] == plain(tables_of(args, algorithm, seed)):
+        if path == file_of(args, algorithm, seed) and is_of(run, asked(args, algorithm, seed)):
             found[seed] = run
     return found
 
 
 def write_results(args: argparse.Namespace) -> list[dict[str, Any]]:
     """The table of all runs that are done."""
-    mine = {name: getattr(args, name) for name in KEY}
+    mine = {name: getattr(args, name) for name in KEY if name != "set"} | {"set": " ".join(sorted(args.set))}
     rows = [summary(mine, name, runs) for name in args.algorithms if (runs := runs_of(args, name))]
     words = [a if " " not in a else repr(a) for a in sys.argv[1:]]
     for row in rows:
         row["command"] = "python benchmarks/learning.py " + " ".join(words)
     path, names = Path(args.json), {row["algorithm"] for row in rows}
     kept = read(path)["results"] if path.exists() else []
-    others = [r for r in kept if any(r.get(n, "default") != mine[n] for n in KEY) or r["algorithm"] not in names]
+    others = [r for r in kept if any(r[n] != mine[n] for n in KEY) or r["algorithm"] not in names]
     write_whole(path, {"results": others + rows})
     return others + rows
 
@@ -225,7 +262,6 @@ def summary(mine: dict[str, Any], algorithm: str, runs: dict[int, dict[str, Any]
     length = min(len(curve) for curve in curves)
     return {
         **mine,
-        "split": "test",
         "algorithm": algorithm,
         "seeds": sorted(runs),
         "start": round(statistics.mean(curve[0]["success"] for curve in curves), 4),
@@ -234,7 +270,8 @@ def summary(mine: dict[str, Any], algorithm: str, runs: dict[int, dict[str, Any]
         "success_by_seed": final,
         "sampled_success": round(statistics.mean(sampled), 4),
         "sampled_success_by_seed": sampled,
-        "largest_drop": round(max(max(r["success"] for r in c) - c[-1]["success"] for c in curves), 4),
+        "largest_drop": largest_drop(curves, "success"),
+        "largest_sampled_drop": largest_drop(curves, "sampled_success"),
         "trajectories": [curve[-1]["trajectories"] for curve in curves],
         "minutes": [round(curve[-1]["wall_s"] / 60, 2) for curve in curves],
         "curve": [
@@ -251,11 +288,17 @@ def summary(mine: dict[str, Any], algorithm: str, runs: dict[int, dict[str, Any]
     }
 
 
+def largest_drop(curves: list[list[dict[str, Any]]], of: str) -> float:
+    """The most that any seed ends below its own best."""
+    return round(float(max(max(row[of] for row in curve) - curve[-1][of] for curve in curves)), 4)
+
+
 def main() -> None:
     """Parse, run, print a table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
     add("--suite", default="general")
+    add("--split", default="test", choices=("test", "train"), help="what is measured; train to choose settings")
     add("--mode", default="pixels", choices=("pixels", "text"))
     add("--regime", default="fresh", choices=("fresh", "stale", "scarce"))
     add("--lag", type=int, default=0, help="versions that the acting weights are behind (stale)")

@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
 Row = dict[str, Any]
-KEY = ("suite", "mode", "regime", "lag", "runtime", "bare")
+KEY = ("suite", "split", "mode", "regime", "lag", "runtime", "bare", "episodes", "set")
 NAMES = {"a_ride": "A-RIDE", "digirl": "DigiRL", "filtered_bc": "filtered BC", "vtrace": "V-trace", "ppo": "PPO"}
 
 
@@ -55,14 +55,19 @@ def groups_of(rows: list[Row]) -> dict[tuple[Any, ...], list[Row]]:
 
 def title(key: tuple[Any, ...]) -> str:
     """A group in words."""
-    suite, mode, regime, lag, runtime, is_bare, is_ablation = key
+    suite, split, mode, regime, lag, runtime, is_bare, episodes, sets, is_ablation = key
     words = [suite, mode, regime, *([f"lag {lag}"] if lag else []), *(["engine"] if runtime == "local" else [])]
+    words += [
+        *(["train"] if split == "train" else []),
+        *([f"{episodes} tasks"] if episodes != 128 else []),
+        *sets.split(),
+    ]
     return ", ".join(words + (["bare"] if is_bare else []) + (["ablations"] if is_ablation else []))
 
 
 def draw(key: tuple[Any, ...], rows: list[Row], path: Path) -> None:
     """Success over trajectories, and over minutes where time is what was given."""
-    axis = "minutes" if key[2] == "fresh" else "trajectories"
+    axis = "minutes" if rows[0]["regime"] == "fresh" else "trajectories"
     figure = Figure(figsize=(7.2, 4.4), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
@@ -87,17 +92,17 @@ def draw_curve(axes: Axes, row: Row, axis: str) -> None:
 def table(rows: list[Row]) -> list[str]:
     """Markdown: success at the end with its spread, greedy and sampled."""
     lines = [
-        "| | start | end, mean of seeds | by seed | sampled | most lost from a best | trajectories | minutes |",
+        "| | start | end, mean of seeds | by seed | sampled | by seed | most lost from a best | trajectories |",
         "|---|---|---|---|---|---|---|---|",
     ]
     for row in rows:
         seeds = " ".join(f"{v:.3f}" for v in row["success_by_seed"])
-        minutes = " ".join(f"{v:.1f}" for v in row["minutes"])
+        sampled = " ".join(f"{v:.3f}" for v in row["sampled_success_by_seed"])
         count = round(statistics.mean(row["trajectories"]))
         spread = f"± {row['success_std']:.3f}" if len(row["seeds"]) > 1 else "(one seed)"
         lines.append(
             f"| {name_of(row)} | {row['start']:.3f} | **{row['success']:.3f}** {spread} "
-            f"| {seeds} | {row['sampled_success']:.3f} | {row['largest_drop']:.3f} | {count:,} | {minutes} |"
+            f"| {seeds} | {row['sampled_success']:.3f} | {sampled} | {row['largest_drop']:.3f} | {count:,} |"
         )
     return lines
 

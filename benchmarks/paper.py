@@ -15,8 +15,6 @@ import asyncio
 import json
 import statistics
 import sys
-import tempfile
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -56,13 +54,11 @@ def tables_of(system: str, suite: str, seed: int) -> dict[str, Any]:
 def run_one(system: str, suite: str, seed: int, out: Path, episodes: int) -> None:
     """One run, with its policy evaluated every so often beside the fleet's time."""
     import torch
+    from outside import measure, simulate
 
     from distrl.core.config import config_of
     from distrl.core.types import Outcome
-    from distrl.runtime.api import evaluate
-    from distrl.runtime.asynchronous import JOURNAL, AsyncTraining
-    from distrl.runtime.run_directory import RunDirectory
-    from distrl.runtime.simulation import Simulation
+    from distrl.runtime.asynchronous import AsyncTraining
 
     torch.set_num_threads(1)
     tables = tables_of(system, suite, seed)
@@ -71,11 +67,8 @@ def run_one(system: str, suite: str, seed: int, out: Path, episodes: int) -> Non
     arrivals: list[tuple[float, bool]] = []
 
     def note(training: AsyncTraining, at_s: float) -> None:
-        instant = config_of({"tasks": {"suite": suite}, "phone": {"scale": 0.1}, "policy": {"mode": "text"}})
-        # In a thread, since it has an event loop of its own; blocking this one, so that no time passes.
-        with ThreadPoolExecutor(1) as aside:
-            report = aside.submit(evaluate, training.policy, suite=suite, episodes=episodes, config=instant).result()
-        curve.append({"at_s": at_s, "trajectories": training.learner.num_received, "success": report.success})
+        success = measure(training.policy, config, episodes=episodes).success
+        curve.append({"at_s": at_s, "trajectories": training.learner.num_received, "success": success})
         print(f"{out.stem}: {curve[-1]}", file=sys.stderr, flush=True)
 
     async def look(training: AsyncTraining) -> None:
@@ -90,14 +83,7 @@ def run_one(system: str, suite: str, seed: int, out: Path, episodes: int) -> Non
             note(training, number * LOOK_S)
             await asyncio.sleep(LOOK_S)
 
-    with tempfile.TemporaryDirectory() as directory:
-        run = RunDirectory(Path(directory) / "run")
-        run.open(config)
-        simulation = Simulation(config, run)
-        simulation.run(look)
-        note(simulation.training, SECONDS)
-        run.close()
-        assert (run.path / JOURNAL).exists()
+    note(simulate(config, look), SECONDS)
     result = {"system": system, "seed": seed, "curve": curve, "arrivals": arrivals, "config": tables}
     out.write_text(json.dumps(result), encoding="utf-8")
 

@@ -23,7 +23,7 @@ from distrl.algorithms.losses import (
     value_loss,
 )
 from distrl.algorithms.metrics import advantage_metrics, detached, ratio_metrics, share, value_metrics
-from distrl.algorithms.options import NonNegative, Positive, Share
+from distrl.algorithms.options import Exponent, NonNegative, Positive, Share
 from distrl.algorithms.returns import advantages, retrace_values, state_values, td_errors
 from distrl.algorithms.weights import better_than_expected, importance_ratios, standardised, tamed
 
@@ -56,7 +56,7 @@ class ARide:
         w_td: NonNegative = 50.0
         w_rho: NonNegative = 1.0
         w_entropy: NonNegative = 0.01
-        alpha: NonNegative = 0.5
+        alpha: Exponent = 0.5
         freshness_tau_versions: Positive = 50.0
         correction_beta: Share = 0.0
         """Correction for unequal sampling; neither the paper nor the measured recipe has one."""

@@ -17,6 +17,8 @@ Share = Annotated[float, Meta(ge=0, le=1)]
 NonNegative = Annotated[float, Meta(ge=0)]
 Positive = Annotated[float, Meta(gt=0)]
 Count = Annotated[int, Meta(ge=1)]
+Exponent = Annotated[float, Meta(ge=0.05, le=10)]
+"""Of priorities. Below, they would hardly count, and no number could make up for it where surprise is to count."""
 
 AnyOptions = TypeVar("AnyOptions", bound=msgspec.Struct)
 

@@ -28,7 +28,7 @@ from distrl.runtime.hub import Hub
 from distrl.runtime.journal import Journal, entry_of
 from distrl.runtime.learner_loop import LearnerLoop
 from distrl.runtime.run_directory import RunDirectory
-from distrl.runtime.run_state import Listener, Progress, RunState
+from distrl.runtime.run_state import Listener, Progress, RunState, held_out_tasks
 from distrl.runtime.safe_file import CannotWriteError
 from distrl.runtime.spool import Parcel, Spool, look_into
 from distrl.runtime.tensors import pack_tensors
@@ -315,7 +315,7 @@ class AsyncTraining(RunState):
         reports = await evaluate_on_fleet(
             self.hub,
             self._clock,
-            self.held_out_tasks,
+            held_out_tasks(self.config),
             name=name,
             version=version,
             has_sampled=self.config.eval.has_sampled,

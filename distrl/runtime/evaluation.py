@@ -27,7 +27,10 @@ _NO_SCREEN = Screen(data=b"", width=0, height=0)
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """How often tasks were solved; `low` and `high` are the ends of Wilson's 95 % interval."""
+    """How often tasks were solved; `low` and `high` are the ends of Wilson's 95 % interval.
+
+    What the interval counts are tasks: to try one again says little, and with the likeliest actions nothing.
+    """
 
     success: float
     low: float
@@ -40,7 +43,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     """`unseen_template` are tasks of templates that training never shows."""
 
 
-def wilson(successes: int, n: int) -> tuple[float, float]:
+def wilson(successes: float, n: int) -> tuple[float, float]:
     """The 95 % interval of a share, which stays within 0..1 and is not empty at either end."""
     if n == 0:
         return 0.0, 1.0
@@ -53,7 +56,8 @@ def wilson(successes: int, n: int) -> tuple[float, float]:
 def summarise(trajectories: Sequence[Trajectory]) -> Report:
     """The table of an evaluation."""
     solved = [t for t in trajectories if t.outcome is Outcome.SUCCEEDED]
-    low, high = wilson(len(solved), len(trajectories))
+    num_tasks = len({t.task.id for t in trajectories})
+    low, high = wilson(num_tasks * len(solved) / max(len(trajectories), 1), num_tasks)
     unseen = {name for name, template in all_templates().items() if template.unseen}
     return Report(
         success=_share(trajectories),

@@ -115,7 +115,7 @@ class LearnerOptions(msgspec.Struct, frozen=True, kw_only=True):
     max_gradient_norm: float = 1.0
     batch_trajectories: int = 32
     fresh_share: float = 0.0
-    """Share of each batch that is the newest there is, whatever its priority."""
+    """Share of each batch that is the newest there is, each once, whatever its priority."""
     new_steps_per_update: float = 64.0
     warmup_trajectories: int = 128
     publish_every_updates: int = 4
@@ -158,7 +158,8 @@ class Learner:
         self.num_bad_updates = 0
         self._bad_in_a_row = 0
         self._credit = 0.0
-        self._highest_priority = 1.0
+        self._highest_priority: float | None = None
+        """Of those that the algorithm has said lately; None before it has said any."""
         if not self._has_finite_weights():
             raise UserError("the weights to start from are not all finite numbers")
 
@@ -176,7 +177,7 @@ class Learner:
         is_success = trajectory.outcome is Outcome.SUCCEEDED
         surprise = self._surprise(trajectory.task.template, is_success=is_success)
         self._curriculum.record(trajectory, is_success=is_success)
-        gone = self.replay.add(trajectory, self._highest_priority * surprise)
+        gone = self.replay.add(trajectory, (self._highest_priority or 1.0) * surprise)
         self._kept[trajectory.id] = self._keep(trajectory)
         for trajectory_id in gone:
             lost = self._kept.pop(trajectory_id)
@@ -347,13 +348,13 @@ class Learner:
 
     def _sample(self) -> tuple[list[str], list[float]]:
         sampling, count = self.algorithm.sampling, self.options.batch_trajectories
-        num_fresh = round(count * self.options.fresh_share)
+        num_fresh = min(round(count * self.options.fresh_share), len(self.replay))
         samples = self.replay.sample(count - num_fresh, newest=sampling.window_trajectories)
-        fresh = self.replay.sample(num_fresh, newest=num_fresh) if num_fresh else []
+        fresh = self.replay.ids()[-num_fresh:] if num_fresh else ()
         n = min(len(self.replay), sampling.window_trajectories or len(self.replay))
         weights = [(n * s.probability) ** -sampling.correction_beta for s in samples] + [1.0] * len(fresh)
         highest = max(weights)
-        return [s.id for s in (*samples, *fresh)], [w / highest for w in weights]
+        return [*(s.id for s in samples), *fresh], [w / highest for w in weights]
 
     def _base_priorities(self, batch: Batch, evaluation: Evaluation) -> list[float]:
         """What the algorithm says about each trajectory, or 1."""
@@ -373,11 +374,15 @@ class Learner:
         return float(surprise ** (SURPRISE_POWER / alpha)) if alpha else 1.0
 
     def _reprioritise(self, ids: Sequence[str], base: Sequence[float]) -> None:
+        said = dict(zip(ids, base, strict=True))
+        if self._highest_priority is None:
+            # What has waited since before the first update knows no scale yet: it counts as the best, like what is new.
+            said = dict.fromkeys(self._kept, max(base)) | said
+        self._highest_priority = max((self._highest_priority or 0.0) * 0.99, *base)
         priorities = {}
-        for trajectory_id, priority in zip(ids, base, strict=True):
-            kept = self._kept[trajectory_id]
-            priorities[trajectory_id] = priority * self._surprise(kept.template, is_success=kept.is_success)
-        self._highest_priority = max(self._highest_priority * 0.99, *base)
+        for name, priority in said.items():
+            kept = self._kept[name]
+            priorities[name] = priority * self._surprise(kept.template, is_success=kept.is_success)
         self.replay.reprioritise(priorities)
 
     def evaluate(self, ids: Sequence[str], weights: Sequence[float]) -> tuple[Batch, Evaluation]:

@@ -23,12 +23,11 @@ from distrl.runtime.api import TrainResult
 from distrl.runtime.build import make_phone
 from distrl.runtime.checking import arrange
 from distrl.runtime.checkpoints import write_safely
-from distrl.runtime.chosen_tasks import episodes_of
 from distrl.runtime.demonstrations import look
 from distrl.runtime.evaluation import wilson
 from distrl.runtime.players import play_tasks
 from distrl.runtime.playing import Play, record
-from distrl.runtime.run_state import EVALUATION_SEED
+from distrl.runtime.run_state import EVALUATION_SEED, held_out_tasks
 
 MAX_FILM_CANDIDATES, MAX_SLOW_CANDIDATES = 32, 4
 FILM_SCALE = 0.4
@@ -123,7 +122,8 @@ def score_of(row: Row, config: Config) -> Score:
     """One evaluation as a score."""
     if not config.eval.has_sampled:
         return Score(success=row["success"], low=row["low"], high=row["high"])
-    low, high = wilson(round(row["sampled_success"] * config.eval.episodes), config.eval.episodes)
+    num_tasks = len({task.id for task in held_out_tasks(config)})
+    low, high = wilson(row["sampled_success"] * num_tasks, num_tasks)
     return Score(
         success=row["success"],
         low=row["low"],
@@ -205,8 +205,7 @@ def num_film_candidates(config: Config) -> int:
 
 def choose_film_task(start: Decider, end: Decider, config: Config, *, tick: Tick = lambda: None) -> Task:
     """The hardest held-out task that only the end solves; else one it solves as well; else the first there is."""
-    episodes = episodes_of(config.tasks, "test", config.eval.episodes, EVALUATION_SEED)
-    tasks = list({task.id: task for task in episodes}.values())[: num_film_candidates(config)]
+    tasks = list({task.id: task for task in held_out_tasks(config)}.values())[: num_film_candidates(config)]
     settings = config.model_copy(update={"seed": EVALUATION_SEED, "devices": DevicesConfig()})
 
     def outcomes(policy: Decider, tried: Sequence[Task]) -> dict[Outcome, list[Task]]:

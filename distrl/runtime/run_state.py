@@ -61,6 +61,11 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
 Listener = Callable[[Progress], None]
 
 
+def held_out_tasks(config: Config) -> list[Task]:
+    """The held-out tasks of every evaluation of a run, always the same ones."""
+    return episodes_of(config.tasks, "test", config.eval.episodes, EVALUATION_SEED)
+
+
 def make_curriculum(config: Config, rng: Random, *, group_prefix: str = "") -> Curriculum:
     """Which tasks a run tries, and in what order."""
     is_fresh = config.collect.has_fresh_tasks and config.tasks.split == "train" and not config.tasks.file
@@ -129,11 +134,6 @@ class RunState:
     def listen(self, listener: Listener) -> None:
         """Tell somebody about progress from now on."""
         self._listener = listener
-
-    @property
-    def held_out_tasks(self) -> list[Task]:
-        """The held-out tasks of every evaluation, always the same ones."""
-        return episodes_of(self.config.tasks, "test", self.config.eval.episodes, EVALUATION_SEED)
 
     def _is_late(self) -> bool:
         limit = self.config.train.max_minutes

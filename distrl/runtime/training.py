@@ -16,7 +16,7 @@ from distrl.core.types import Trajectory
 from distrl.runtime.build import make_environment, make_pool, make_setup
 from distrl.runtime.curriculum import Assignment, Curriculum
 from distrl.runtime.evaluation import evaluate, summarise
-from distrl.runtime.run_state import EVALUATION_SEED, RunState
+from distrl.runtime.run_state import EVALUATION_SEED, RunState, held_out_tasks
 from distrl.runtime.worker import Worker, WorkerOptions
 
 
@@ -120,7 +120,7 @@ class Training(RunState):
     def _evaluate(self) -> None:
         """How it does on held-out tasks; everything else stands still meanwhile."""
         config = self.config.model_copy(update={"seed": EVALUATION_SEED})
-        tasks, snapshot = self.held_out_tasks, self.policy.snapshot()
+        tasks, snapshot = held_out_tasks(self.config), self.policy.snapshot()
         reports = [
             summarise(run_virtual(evaluate(self.policy, tasks, config, is_greedy=is_greedy, snapshot=snapshot)))
             for is_greedy in ((True, False) if config.eval.has_sampled else (True,))

@@ -83,6 +83,13 @@ def test_the_table_of_four_episodes() -> None:
     assert report.by_tag["ads"] == 0.5
 
 
+def test_to_try_the_same_tasks_again_makes_nobody_surer() -> None:
+    tried = [solved(f"{n}", "alarm", 1, (), steps=2, is_success=n < 2) for n in range(4)]
+    once, twice = summarise(tried), summarise(tried * 2)
+    assert (twice.success, twice.episodes) == (0.5, 8)
+    assert (twice.low, twice.high) == (once.low, once.high) == (0.15, 0.85)
+
+
 def test_templates_that_training_never_shows_are_counted_by_themselves() -> None:
     names = [("set_alarm", True), ("move_alarm", True), ("move_alarm", False), ("from elsewhere", True)]
     report = summarise([solved(f"{n}", name, 1, (), steps=2, is_success=good) for n, (name, good) in enumerate(names)])

@@ -98,6 +98,20 @@ def test_priorities_of_the_algorithm_reach_replay() -> None:
     assert drawn == pytest.approx(dict.fromkeys((*ids, "new"), 1 / 4)), "what is new counts as much as the best so far"
 
 
+def test_what_came_before_the_first_priorities_counts_as_the_best_of_them_until_it_is_drawn() -> None:
+    algorithm = FakeAlgorithm(Sampling(is_prioritised=True))
+    learner = make_learner(algorithm, batch_trajectories=2)
+    for n in range(6):
+        learner.receive(plain_trajectory(f"{n}", num_steps=n + 1))
+    algorithm.next_priorities = [8.0, 2.0]
+    learner.update()
+    first, second = (int(mask.sum()) - 1 for mask in algorithm.batches[0].mask_bt)
+    expected = dict.fromkeys(map(str, range(6)), 8.0) | {f"{first}": 8.0, f"{second}": 2.0}
+    total = sum(expected.values())
+    drawn = {s.id: s.probability for s in learner.replay.sample(2000)}
+    assert drawn == pytest.approx({name: priority / total for name, priority in expected.items()})
+
+
 def test_an_algorithm_without_priorities_samples_uniformly_whatever_it_says() -> None:
     algorithm = FakeAlgorithm(Sampling(is_prioritised=False))
     algorithm.next_priorities = [1.0, 9.0]
@@ -141,16 +155,27 @@ def test_an_on_policy_algorithm_sees_the_newest_only() -> None:
     assert set(algorithm.batches[0].mask_bt.sum(dim=1).tolist()) == {4, 5}
 
 
-@pytest.mark.parametrize(("fresh_share", "num_fresh"), [(0.0, 0), (0.25, 2), (1.0, 8)])
-def test_a_share_of_each_batch_is_the_newest_there_is(fresh_share: float, num_fresh: int) -> None:
+@pytest.mark.parametrize(("fresh_share", "num_fresh"), [(0.0, 0), (0.25, 2), (0.5, 4)])
+def test_a_share_of_each_batch_is_the_newest_there_is_each_once(fresh_share: float, num_fresh: int) -> None:
     algorithm = FakeAlgorithm(Sampling(is_prioritised=True))
     learner = make_learner(algorithm, batch_trajectories=8, fresh_share=fresh_share)
-    for n in range(20):
-        learner.receive(plain_trajectory(f"{n}", num_steps=1 if n < 10 else 2))
-    # By priority only the old ones would come.
-    learner.replay.reprioritise({f"{n}": 0.0 for n in range(10, 20)})
+    for n in range(9):
+        learner.receive(plain_trajectory(f"{n}", num_steps=n + 1))
+    # By priority only the very first would come.
+    learner.replay.reprioritise({f"{n}": 0.0 for n in range(1, 9)})
     learner.update()
-    assert int((algorithm.batches[0].mask_bt.sum(dim=1) == 2).sum()) == num_fresh
+    lengths = algorithm.batches[0].mask_bt.sum(dim=1).tolist()
+    assert lengths == [1] * (8 - num_fresh) + list(range(10 - num_fresh, 10))
+
+
+def test_there_can_be_fewer_new_ones_than_wanted() -> None:
+    algorithm = FakeAlgorithm()
+    learner = make_learner(algorithm, batch_trajectories=8, fresh_share=1.0)
+    for n in range(3):
+        learner.receive(plain_trajectory(f"{n}", num_steps=n + 1))
+    learner.update()
+    assert sorted(algorithm.batches[0].mask_bt.sum(dim=1).tolist()[-3:]) == [1, 2, 3]
+    assert len(algorithm.batches[0].mask_bt) == 8
 
 
 # ---- what is learned
