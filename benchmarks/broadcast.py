@@ -17,82 +17,81 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from distrl.core.clock import LoopClock
 from distrl.runtime import ray_private
+from distrl.runtime.fleet import Follower, Identity, Patience
+from distrl.runtime.hub import Hub
+from distrl.runtime.journal import Journal
 
 ROUNDS = 5
 
+# Ray must not be imported before its environment is set: what needs it imports it where it runs.
 
-def define() -> tuple[Any, Any]:
-    """The two kinds of processes; Ray must not be imported before its environment is set."""
-    import ray
 
-    from distrl.core.clock import LoopClock
-    from distrl.runtime.fleet import Follower, Identity, Patience
-    from distrl.runtime.hub import Hub
-    from distrl.runtime.journal import Journal
-    from distrl.runtime.ray_engine import RayLink
+class Source:
+    """The learner's side."""
 
-    class Source:
-        """The learner's side."""
+    def __init__(self) -> None:
+        journal = Journal(Path(":memory:"))
+        self._hub = Hub(journal, journal.begin_epoch(), clock=LoopClock(), max_waiting=16)
 
-        def __init__(self) -> None:
-            journal = Journal(Path(":memory:"))
-            self._hub = Hub(journal, journal.begin_epoch(), clock=LoopClock(), max_waiting=16)
+    async def join(self, *args: Any) -> Any:
+        return await self._hub.join(*args)
 
-        async def join(self, *args: Any) -> Any:
-            return await self._hub.join(*args)
+    async def news(self, *args: Any) -> Any:
+        return await self._hub.news(*args)
 
-        async def news(self, *args: Any) -> Any:
-            return await self._hub.news(*args)
+    async def publish(self, version: int, num_bytes: int) -> float:
+        """When it began."""
+        import ray
 
-        async def publish(self, version: int, num_bytes: int) -> float:
-            """When it began."""
-            data = Random(version).randbytes(1024) * (num_bytes // 1024)
-            began_s = time.monotonic()
-            await self._hub.publish(version, data, wrap=lambda data: [ray.put(data)])
-            return began_s
+        data = Random(version).randbytes(1024) * (num_bytes // 1024)
+        began_s = time.monotonic()
+        await self._hub.publish(version, data, wrap=lambda data: [ray.put(data)])
+        return began_s
 
-    class Sink:
-        """A worker's side."""
 
-        def __init__(self, source: Any, number: int) -> None:
-            self._verified: dict[int, float] = {}
-            self._acting: dict[int, float] = {}
-            name = f"worker-{number}"
-            self._identity = Identity(name, name, name, 1)
-            self._link = RayLink(source)
-            self._follower = Follower(
-                self._identity,
-                self._link,
-                load=self._load,
-                patience=Patience(LoopClock(), Random(number)),
-                tell=self._hear,
-                measure=dict,
-            )
+class Sink:
+    """A worker's side."""
 
-        def _load(self, version: int, data: bytes) -> Any:
-            self._verified[version] = time.monotonic()
-            return type("Weights", (), {"version": version})()
+    def __init__(self, source: Any, number: int) -> None:
+        from distrl.runtime.ray_engine import RayLink
 
-        async def _hear(self, news: Any) -> None:
-            pass
+        self._verified: dict[int, float] = {}
+        self._acting: dict[int, float] = {}
+        name = f"worker-{number}"
+        self._identity = Identity(name, name, name, 1)
+        self._link = RayLink(source)
+        self._follower = Follower(
+            self._identity,
+            self._link,
+            load=self._load,
+            patience=Patience(LoopClock(), Random(number)),
+            tell=self._hear,
+            measure=dict,
+        )
 
-        async def start(self) -> None:
-            await self._identity.join(self._link)
-            self._tasks = [asyncio.ensure_future(self._follower.run()), asyncio.ensure_future(self._act())]
+    def _load(self, version: int, data: bytes) -> Any:
+        self._verified[version] = time.monotonic()
+        return type("Weights", (), {"version": version})()
 
-        async def _act(self) -> None:
-            while True:
-                self._acting.setdefault(self._follower.version, time.monotonic())
-                await asyncio.sleep(0.001)
+    async def _hear(self, news: Any) -> None:
+        pass
 
-        async def times(self, version: int) -> tuple[float, float]:
-            """When this worker had a version, and when it acted with it."""
-            while version not in self._acting:
-                await asyncio.sleep(0.002)
-            return self._verified[version], self._acting[version]
+    async def start(self) -> None:
+        await self._identity.join(self._link)
+        self._tasks = [asyncio.ensure_future(self._follower.run()), asyncio.ensure_future(self._act())]
 
-    return Source, Sink
+    async def _act(self) -> None:
+        while True:
+            self._acting.setdefault(self._follower.version, time.monotonic())
+            await asyncio.sleep(0.001)
+
+    async def times(self, version: int) -> tuple[float, float]:
+        """When this worker had a version, and when it acted with it."""
+        while version not in self._acting:
+            await asyncio.sleep(0.002)
+        return self._verified[version], self._acting[version]
 
 
 def measure(num_workers: int, sizes_mb: list[int]) -> list[dict[str, Any]]:
@@ -101,9 +100,8 @@ def measure(num_workers: int, sizes_mb: list[int]) -> list[dict[str, Any]]:
     import ray
 
     ray.init(address="local", num_cpus=2, include_dashboard=False, object_store_memory=4 * 2**30, log_to_driver=False)
-    source_kind, sink_kind = define()
-    source: Any = ray.remote(source_kind).options(num_cpus=0, max_concurrency=100).remote()
-    start: Any = ray.remote(sink_kind).options(num_cpus=0, max_concurrency=10).remote
+    source: Any = ray.remote(Source).options(num_cpus=0, max_concurrency=100).remote()
+    start: Any = ray.remote(Sink).options(num_cpus=0, max_concurrency=10).remote
     sinks = [start(source, number) for number in range(num_workers)]
     ray.get([sink.start.remote() for sink in sinks])
     version, rows = 0, []

@@ -10,14 +10,15 @@ from distrl.cli.output import Output
 if TYPE_CHECKING:
     from distrl.runtime.planner import Plan
 
+Latency = Annotated[str, typer.Option(help="How fast the devices are: emulator, phone, lab, rough, ...")]
+Minutes = Annotated[float | None, typer.Option(min=1, help="Minutes of the fleet to play; enough if absent.")]
+
 
 def plan(
     context: typer.Context,
     devices: Annotated[int, typer.Option(min=1, max=10_000, help="Devices of the whole fleet.")] = 32,
     workers: Annotated[int, typer.Option(min=1, help="Workers that share them, each with a policy of its own.")] = 1,
-    latency: Annotated[
-        str, typer.Option(help="How fast the devices are: emulator, phone, lab, rough, ...")
-    ] = "emulator",
+    latency: Latency = "emulator",
     steps: Annotated[int, typer.Option(min=1, help="Mean length of an episode.")] = 8,
     batch_ms: Annotated[float, typer.Option(min=0, help="Milliseconds that a batch of decisions takes.")] = 0.0,
     decision_ms: Annotated[float, typer.Option(min=0, help="Milliseconds more for each decision in it.")] = 0.0,
@@ -26,9 +27,7 @@ def plan(
     steps_per_update: Annotated[float, typer.Option(min=0.1, help="learner.new_steps_per_update.")] = 24.0,
     publish_every: Annotated[int, typer.Option(min=1, help="learner.publish_every_updates.")] = 2,
     max_policy_lag: Annotated[int | None, typer.Option(min=0, help="collect.max_policy_lag; 0 is synchronous.")] = None,
-    minutes: Annotated[
-        float | None, typer.Option(min=1, help="Minutes of the fleet to play; enough if absent.")
-    ] = None,
+    minutes: Minutes = None,
     seed: Annotated[int, typer.Option(help="What all randomness is derived from.")] = 0,
     json: AsJson = False,
 ) -> None:

@@ -23,20 +23,22 @@ if TYPE_CHECKING:
 
 EXIT_INTERRUPTED = 130
 
+Preset = Annotated[str, typer.Option(help="default, quick (a minute's look) or paper (the paper's numbers).")]
+Runtime = Annotated[
+    str, typer.Option(help="local: learner and workers beside each other; serial: one thread, the same every time.")
+]
+Address = Annotated[
+    str | None, typer.Option(help="A Ray cluster to train on (auto, HOST:PORT); this machine alone if absent.")
+]
+
 
 def train(
     context: typer.Context,
-    preset: Annotated[
-        str, typer.Option(help="default, quick (a minute's look) or paper (the paper's numbers).")
-    ] = "default",
+    preset: Preset = "default",
     config: ConfigFile = None,
     set: Overrides = None,
-    runtime: Annotated[
-        str, typer.Option(help="local: learner and workers beside each other; serial: one thread, the same every time.")
-    ] = "local",
-    address: Annotated[
-        str | None, typer.Option(help="A Ray cluster to train on (auto, HOST:PORT); this machine alone if absent.")
-    ] = None,
+    runtime: Runtime = "local",
+    address: Address = None,
     workers: Annotated[int, typer.Option(min=0, help="Worker processes to start; the devices are shared out.")] = 1,
     suite: Annotated[str | None, typer.Option(help="tasks.suite: general, web_shopping, install or system.")] = None,
     algorithm: Annotated[str | None, typer.Option(help="algorithm.name: a_ride, vtrace, ... or module:Class.")] = None,
@@ -77,12 +79,7 @@ def train(
     except KeyboardInterrupt:
         _say_how_to_go_on(output, path, is_named=run_dir is not None)
         raise typer.Exit(EXIT_INTERRUPTED) from None
-    if json:
-        import msgspec
-
-        output.write_json({"run_dir": str(path), **msgspec.to_builtins(summary)})
-    else:
-        _write_summary(output, path, summary)
+    _tell_end(output, path, summary, is_json=json)
 
 
 def _options(
@@ -119,6 +116,15 @@ def _say_how_to_go_on(output: Output, path: Path | None, *, is_named: bool) -> N
     program = sys.argv[0] if Path(sys.argv[0]).name == "distrl" and not shutil.which("distrl") else "distrl"
     command = shlex.join([program, *sys.argv[1:], *([] if is_named else ["--run-dir", str(path)])])
     output.note(f"interrupted; the run is in {path}, saved {where}. The same command goes on from there:\n  {command}")
+
+
+def _tell_end(output: Output, path: Path, summary: "Summary", *, is_json: bool) -> None:
+    if is_json:
+        import msgspec
+
+        output.write_json({"run_dir": str(path), **msgspec.to_builtins(summary)})
+    else:
+        _write_summary(output, path, summary)
 
 
 def _write_summary(output: Output, path: Path, summary: "Summary") -> None:

@@ -7,7 +7,7 @@ Parameters are named for their options, shadowing or not: the name is also that 
 """
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -27,6 +27,12 @@ if TYPE_CHECKING:
 
 Out = Annotated[Path, typer.Option(help="The .safetensors file to write; a log ending in .json comes beside it.")]
 Seed = Annotated[int, typer.Option(min=0, help="What all randomness is derived from.")]
+LearningRate = Annotated[
+    float | None, typer.Option(min=0.0, help="2e-3, or for a pre-trained model 5e-4, if not given.")
+]
+CriticRounds = Annotated[
+    int | None, typer.Option(min=0, help="Tries of each task to fit the values; 2, or for a model 0, if not given.")
+]
 
 
 def pretrain(
@@ -123,36 +129,22 @@ def imitate(
     target: Annotated[float, typer.Option(help="Success on tasks not shown at which to stop.")] = 0.5,
     max_epochs: Annotated[int, typer.Option(min=1, help="Stop after so many epochs in any case.")] = 40,
     checks: Annotated[int, typer.Option(min=1, help="Other tasks of each template tried after an epoch.")] = 4,
-    learning_rate: Annotated[
-        float | None, typer.Option(min=0.0, help="2e-3, or for a pre-trained model 5e-4, if not given.")
-    ] = None,
-    critic_rounds: Annotated[
-        int | None, typer.Option(min=0, help="Tries of each task to fit the values; 2, or for a model 0, if not given.")
-    ] = None,
+    learning_rate: LearningRate = None,
+    critic_rounds: CriticRounds = None,
     seed: Annotated[int | None, typer.Option(min=0, help="What all randomness is derived from.")] = None,
     json: AsJson = False,
 ) -> None:
     """Imitate a noisy expert until enough tasks that were not shown are solved, then learn how episodes end."""
     from distrl.cli.extras import require_extra
-    from distrl.runtime.presets import Option, load_run_config
 
     output = Output.of(context, is_json=json)
     require_extra("train")
     _check_shares(noise=noise, target=target)
-    given = (("--suite", "tasks.suite", suite), ("--mode", "policy.mode", mode), ("--seed", "seed", seed))
-    resolved = load_run_config(
-        path=config,
-        environ=os.environ,
-        overrides=["policy.start=scratch", *(set or ())],
-        options=[Option(*each) for each in given if each[2] is not None],
-    )
+    resolved = _configured(config, set or (), suite=suite, mode=mode, seed=seed)
     is_tiny = resolved.policy.kind == "tiny"
     _check_out(out, is_directory=not is_tiny)
 
-    import msgspec
-
     from distrl.runtime.imitation import ImitationOptions, entropy_weight_of
-    from distrl.runtime.policies import load_start
 
     chosen = ImitationOptions(
         per_template=per_template,
@@ -164,15 +156,44 @@ def imitate(
         learning_rate=learning_rate or (2e-3 if is_tiny else 5e-4),
         batch_steps=64 if is_tiny else 16,
     )
-    policy = load_start(resolved)
-    name = resolved.tasks.suite
-    output.note(f"watching the expert at {name}, then imitating it until {target:.0%} of other tasks are solved")
-    log = [msgspec.to_builtins(p) for p in _imitate(policy, resolved, chosen, output)]
     rounds = (2 if is_tiny else 0) if critic_rounds is None else critic_rounds
-    critic = [msgspec.to_builtins(p) for p in _fit_critic(policy, resolved, output, rounds)]
-    about = {"suite": name, "mode": resolved.policy.label, "seed": resolved.seed}
-    _write_start(out, policy, about | {"options": msgspec.to_builtins(chosen), "log": log, "critic": critic})
-    _tell_end(out, log[-1], target, output, is_json=json)
+    last = _make_start(out, resolved, chosen, rounds, output)
+    _tell_end(out, last, target, output, is_json=json)
+
+
+def _configured(
+    path: Path | None, overrides: Iterable[str], *, suite: str | None, mode: str | None, seed: int | None
+) -> "Config":
+    """The configuration, whose policy knows nothing: imitation is what makes starts."""
+    from distrl.runtime.presets import Option, load_run_config
+
+    given = (("--suite", "tasks.suite", suite), ("--mode", "policy.mode", mode), ("--seed", "seed", seed))
+    return load_run_config(
+        path=path,
+        environ=os.environ,
+        overrides=["policy.start=scratch", *overrides],
+        options=[Option(*each) for each in given if each[2] is not None],
+    )
+
+
+def _make_start(
+    out: Path, config: "Config", options: "ImitationOptions", critic_rounds: int, output: Output
+) -> Mapping[str, Any]:
+    """Both halves, and the file with its log; the last check of the first half."""
+    import msgspec
+
+    from distrl.runtime.policies import load_start
+
+    policy = load_start(config)
+    name = config.tasks.suite
+    enough = f"{options.target:.0%} of other tasks"
+    output.note(f"watching the expert at {name}, then imitating it until {enough} are solved")
+    log = [msgspec.to_builtins(p) for p in _imitate(policy, config, options, output)]
+    critic = [msgspec.to_builtins(p) for p in _fit_critic(policy, config, output, critic_rounds)]
+    about = {"suite": name, "mode": config.policy.label, "seed": config.seed}
+    _write_start(out, policy, about | {"options": msgspec.to_builtins(options), "log": log, "critic": critic})
+    last: Mapping[str, Any] = log[-1]
+    return last
 
 
 def _tell_end(out: Path, last: Mapping[str, Any], target: float, output: Output, *, is_json: bool) -> None:

@@ -84,14 +84,7 @@ class FleetWorker:
             make_environment=lambda device: make_environment(config, device, is_judged_beside=True),
             make_setup=lambda task: make_setup(task, more_variations=config.phone.variations),
             send=self.courier.send,
-            options=WorkerOptions(
-                name=life,
-                seed=config.seed,
-                swap_weights_at=config.collect.swap_weights_at,
-                batch_s=config.simulation.batch_s,
-                decision_s=config.simulation.decision_s,
-                is_beside=options.is_beside,
-            ),
+            options=_worker_options(config, life, is_beside=options.is_beside),
         )
         self._measured: dict[str, float] = {}
         self._stats: dict[str, float] = {}
@@ -149,6 +142,18 @@ class FleetWorker:
             **{f"failures_{cause}": float(count) for cause, count in self.pool.failures_by_cause.items()},
         }
         return self._stats
+
+
+def _worker_options(config: Config, life: str, *, is_beside: bool) -> WorkerOptions:
+    """How one life of one worker goes about its episodes, as configured."""
+    return WorkerOptions(
+        name=life,
+        seed=config.seed,
+        swap_weights_at=config.collect.swap_weights_at,
+        batch_s=config.simulation.batch_s,
+        decision_s=config.simulation.decision_s,
+        is_beside=is_beside,
+    )
 
 
 def _curriculum(config: Config, life: str) -> Curriculum:

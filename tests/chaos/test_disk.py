@@ -25,8 +25,8 @@ from distrl.runtime.checkpoints import load_checkpoint, newest_checkpoint, save_
 from distrl.runtime.journal import Entry, Journal
 from distrl.runtime.run_directory import RunDirectory
 
+from ..runtime.runs import tensorboard_events
 from ..runtime.test_asynchronous import lines, run_fleet, slow, sound
-from ..runtime.test_training import tensorboard_events
 
 pytestmark = [pytest.mark.chaos, pytest.mark.slow, pytest.mark.timeout(300)]
 

@@ -15,9 +15,8 @@ import pytest
 
 from distrl.runtime.run_directory import RunDirectory
 
-from ..runtime.runs import as_options, tiny
+from ..runtime.runs import as_options, tensorboard_events, tiny
 from ..runtime.test_asynchronous import lines, run_fleet, slow, sound
-from ..runtime.test_training import tensorboard_events
 from .test_ray import Run, is_sound, no_process_is_left
 
 pytestmark = [pytest.mark.chaos, pytest.mark.slow, pytest.mark.timeout(420)]

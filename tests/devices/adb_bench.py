@@ -1,14 +1,18 @@
-"""A bench for adb: the real tool with its own server, sim phones that listen to it, and our device on top."""
+"""A bench for adb: the real tool or a scripted server, sim phones that listen to it, and our device on top."""
 
 import asyncio
+import struct
 import subprocess
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from distrl.core.clock import Clock, LoopClock
+from distrl.core.errors import DeviceError
 from distrl.core.seeds import derive_random
+from distrl.core.types import OpenApp, Tap
 from distrl.devices.adb.device import AdbDevice, AdbOptions
 from distrl.devices.adb.server import AdbServer
 from distrl.devices.sim.adbd.server import Adbd
@@ -113,3 +117,43 @@ async def connected(
             yield AdbDevice(serial, server, clock=LoopClock(), options=options)
         finally:
             await adb.run("disconnect", serial)
+
+
+@asynccontextmanager
+async def scripted(*answers: bytes) -> AsyncIterator[AdbServer]:
+    """Something that listens like an adb server and gives these answers, one connection each, then none."""
+    left = list(answers)
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(1000)
+        if left:
+            writer.write(left.pop(0))
+            writer.close()
+        else:
+            await asyncio.sleep(3600)
+
+    listener = await asyncio.start_server(answer, "127.0.0.1", 0)
+    try:
+        yield AdbServer(port=listener.sockets[0].getsockname()[1], deadline_s=0.5)
+    finally:
+        listener.close()
+
+
+async def cause_of(doing: Coroutine[Any, Any, object]) -> tuple[str, str]:
+    try:
+        await doing
+    except DeviceError as error:
+        return error.cause, str(error)
+    return "", ""
+
+
+async def focus_notes(device: AdbDevice, adbd: Adbd) -> None:
+    await device.perform(OpenApp(app="Notes"))
+    for element_id in ("fab", "body"):
+        x, y = next(e for e in adbd.android.phone.elements() if e.id == element_id).center
+        await device.perform(Tap(x=x, y=y))
+
+
+def shot(width: int, height: int, value: int = 200, header: int = 16, first: int = 90) -> bytes:
+    pixels = bytes([first, first, first, 255]) + bytes([value, value, value, 255]) * (width * height - 1)
+    return struct.pack("<4I", width, height, 1, 1)[:header] + pixels

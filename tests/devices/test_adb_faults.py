@@ -28,8 +28,7 @@ from distrl.runtime.evaluation import Scripted
 from distrl.runtime.worker import MAX_SKIPPED_IN_A_ROW, Worker, WorkerOptions
 from distrl.tasks.book import load_tasks
 
-from .adb_bench import Tool
-from .test_adb_device import shot
+from .adb_bench import Tool, shot
 
 
 def config_for(adb: Tool, num_devices: int = 2) -> Config:

@@ -19,9 +19,8 @@ from distrl.devices.adb.sim_phone import OwnSimPhone, SimBehindAdb
 from distrl.devices.sim.adbd.server import Adbd
 from distrl.runtime.build import make_phone
 
-from .adb_bench import INSTANT, Tool, connected, listening, make_adbd
+from .adb_bench import INSTANT, Tool, cause_of, connected, focus_notes, listening, make_adbd
 from .conftest import make_tool
-from .test_adb_device import cause_of, focus_notes
 
 pytestmark = pytest.mark.adb
 Use = Callable[[AdbDevice, Adbd], Awaitable[Any]]

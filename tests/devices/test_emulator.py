@@ -19,9 +19,8 @@ from distrl.devices.emulator.device import EmulatorDevice, SimEmulator
 from distrl.devices.emulator.sdk import find_sdk
 from distrl.devices.pool import Pool, PoolOptions
 
-from .adb_bench import Tool
+from .adb_bench import Tool, cause_of
 from .emulator_bench import AVD, Sdk
-from .test_adb_device import cause_of
 
 pytestmark = pytest.mark.adb
 INSTANT = AdbOptions(settle_s=0.0, screenshot="raw")

@@ -12,8 +12,7 @@ from distrl.devices.adb.guard import GuardedPhone, Safety
 from distrl.devices.adb.server import AdbServer
 from distrl.devices.sim.adbd.server import Adbd
 
-from .adb_bench import INSTANT, Tool, listening, make_adbd
-from .test_adb_device import cause_of
+from .adb_bench import INSTANT, Tool, cause_of, listening, make_adbd
 
 pytestmark = pytest.mark.adb
 ON = Safety(is_on=True)

@@ -13,8 +13,7 @@ from distrl.runtime.build_devices import settle_devices
 from distrl.runtime.joining import SERIALS, settle_joined
 from distrl.runtime.ray_engine import WorkerActor
 
-from .adb_bench import Tool, listening, make_adbd
-from .test_adb_device import scripted
+from .adb_bench import Tool, listening, make_adbd, scripted
 
 pytestmark = pytest.mark.adb
 

@@ -1,10 +1,15 @@
-"""A learner and a spool in a directory of their own; `--update-golden` writes the golden files anew."""
+"""Learner, journal, spool and run, in directories of their own; `--update-golden` writes the golden files anew."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from distrl.runtime.journal import Journal
+
+from .fleet import settings
 from .hubs import Learner, TightSpool
+from .runs import USUAL, train
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -27,3 +32,18 @@ def learner(tmp_path: Path) -> Learner:
 def spool(tmp_path: Path) -> TightSpool:
     """The spool of a worker, with room for all that a test sends."""
     return TightSpool(tmp_path / "spool.sqlite", max_bytes=10 * 2**20)
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Iterator[Journal]:
+    made = Journal(tmp_path / "journal.sqlite")
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="session")
+def straight(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A run of seed 1 from the start to the end."""
+    path = tmp_path_factory.mktemp("straight") / "run"
+    train(settings(1, **USUAL), path)
+    yield path

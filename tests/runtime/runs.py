@@ -1,14 +1,21 @@
-"""Runs for tests: the smallest configuration that trains, and run directories that nobody had to train."""
+"""Runs for tests: the smallest configuration that trains, training in one thread, and runs that nobody had to train."""
 
 import json
+import struct
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+from tensorboardX.proto.event_pb2 import Event
 
 from distrl.core.config import Config, config_of, dump_toml
 from distrl.policies.tiny.policy import Mode, TinyPolicy
 from distrl.runtime.build import KNOWN_NAMES
 from distrl.runtime.policies import load_start
+from distrl.runtime.run_directory import RunDirectory
+from distrl.runtime.run_state import Listener
 from distrl.runtime.tensors import pack_tensors
+from distrl.runtime.training import Training
 
 TINY: dict[str, dict[str, Any]] = {
     "phone": {"scale": 0.1},
@@ -30,6 +37,11 @@ CURVE = [
     {"trajectories": 12, "steps": 120, "updates": 5, "wall_s": 12.0, "success": 0.75, "low": 0.3006, "high": 0.9544},
 ]
 """Shares of four episodes."""
+NO_TIES = {"options": {"trajectory_filter": False}}
+"""Without the filter no trajectory is kept or not for the last digit of a number."""
+STEADY = {"demonstrations": 1, "learning_rate_left": 1.0}
+"""A learner whose steps do not tell how long its run is to be."""
+USUAL = {"algorithm": NO_TIES, "learner": {"demonstrations": 1}, "policy": {"start": "imitation"}}
 
 
 def tiny(**changes: dict[str, Any]) -> dict[str, Any]:
@@ -53,3 +65,34 @@ def write_run(path: Path, *, mode: Mode = "text") -> tuple[Config, TinyPolicy]:
     rows = [json.dumps(row | {"sampled_success": 0.25}) for row in CURVE]
     (path / "evaluations.jsonl").write_text("\n".join(rows) + "\n")
     return config, policy
+
+
+def train(config: Config, path: Path | None, listener: Listener = lambda progress: None) -> Training:
+    run = None if path is None else RunDirectory(path)
+    training = Training(config, run, listener=listener)
+    if run is not None:
+        run.open(config)
+    try:
+        training.run()
+    finally:
+        if run is not None:
+            run.close()
+    return training
+
+
+def metrics_of(path: Path) -> list[dict[str, Any]]:
+    return RunDirectory(path).read("metrics")
+
+
+def evaluations_of(path: Path) -> list[dict[str, Any]]:
+    """All but the time that training took, which is never the same."""
+    return [{k: v for k, v in row.items() if k != "wall_s"} for row in RunDirectory(path).read("evaluations")]
+
+
+def tensorboard_events(path: Path) -> Iterator[Any]:
+    """Each event is framed by its length and two checksums."""
+    data, place = path.read_bytes(), 0
+    while place < len(data):
+        (length,) = struct.unpack_from("<Q", data, place)
+        yield Event.FromString(data[place + 12 : place + 12 + length])
+        place += 16 + length

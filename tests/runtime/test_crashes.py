@@ -19,8 +19,8 @@ from distrl.runtime.run_state import Progress
 
 from .fleet import CountingPolicy, FakeEnvironment, make_worker, plain_trajectory, raises, settings, task, tasks, work
 from .learners import FakeAlgorithm, in_group, make_learner
+from .runs import STEADY, evaluations_of, metrics_of, train
 from .test_checkpoints import PowerCutError, files, power_cut
-from .test_training import STEADY, evaluations_of, metrics_of, train
 
 
 def test_a_resumed_run_is_the_same_bit_for_bit(tmp_path: Path) -> None:

@@ -1,15 +1,8 @@
-"""The journal: what it has said is safe is there, once, whatever is killed, full or done at the same time."""
+"""The journal: what was sent is there once and in order, versions only increase, and several may write at a time."""
 
-import json
-import os
-import shutil
-import signal
-import sqlite3
-import subprocess
-import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from random import Random
@@ -18,37 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from distrl.core.errors import UserError
 from distrl.runtime.journal import Entry, Journal, Life
 from distrl.runtime.safe_file import CannotWriteError
 
-
-def entry(id: str, *, size: int = 10, versions: tuple[int, ...] = (0,)) -> Entry:
-    """One whose bytes tell whose they are."""
-    return Entry(id=id, worker="w", versions=versions, data=(id.encode() * size)[:size])
-
-
-def entries(ids: str, *, size: int = 10) -> list[Entry]:
-    return [entry(id, size=size) for id in ids]
-
-
-def ids_in(journal: Journal) -> list[str]:
-    return [id for _, id, _, _ in journal.read()]
-
-
-def assert_is_sound(path: Path) -> None:
-    """The file is whole by SQLite's own judgement."""
-    database = sqlite3.connect(path)
-    assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-    database.close()
-
-
-@pytest.fixture
-def journal(tmp_path: Path) -> Iterator[Journal]:
-    made = Journal(tmp_path / "journal.sqlite")
-    yield made
-    made.close()
-
+from .journals import entries, entry, ids_in
 
 # ---- trajectories
 
@@ -128,6 +94,18 @@ def test_a_reopened_file_still_has_everything(tmp_path: Path) -> None:
     assert new is not None
     assert new > 2
     journal.close()
+
+
+def test_what_is_let_go_is_still_recognised_and_takes_no_room(journal: Journal) -> None:
+    sent = [entry(f"t{n}", size=50_000) for n in range(1, 41)]
+    journal.accept(sent, epoch=1)
+    journal.let_go(30)
+    assert [position for position, _ in journal.after(0)] == list(range(31, 41))
+    assert ids_in(journal) == [e.id for e in sent]
+    assert journal.accept(sent[:1], epoch=1) == [None], "it was there, whatever is left of it"
+    journal.accept([entry(f"later{n}", size=50_000) for n in range(29)], epoch=1)
+    journal._database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    assert journal._file.path.stat().st_size < 42 * 52_000
 
 
 # ---- versions
@@ -233,168 +211,3 @@ def test_reading_goes_on_while_more_arrives(journal: Journal) -> None:
     assert next(reading) == (1, b"a" * 10)
     journal.accept(entries("c"), epoch=1)
     assert [place for place, _ in reading] == [2, 3]
-
-
-# ---- a disk that is full, a file that is something else
-
-
-def limit_pages(journal: Journal, more: int) -> None:
-    """The disk has room for so many pages more."""
-    (used,) = journal._database.execute("PRAGMA page_count").fetchone()
-    journal._database.execute(f"PRAGMA max_page_count = {used + more}")
-
-
-def test_a_full_disk_is_told_and_nothing_torn_is_left(journal: Journal, tmp_path: Path) -> None:
-    journal.accept(entries("ab"), epoch=1)
-    journal.note_version(0, "digest", epoch=1)
-    before = list(journal.read())
-    limit_pages(journal, 3)
-    for _ in range(3):
-        with pytest.raises(CannotWriteError, match="full"):
-            journal.accept([entry("c"), entry("d", size=50_000), entry("e")], epoch=1)
-        assert list(journal.read()) == before
-        assert ("c" in journal, "d" in journal) == (False, False)
-    assert journal.accept(entries("c"), epoch=1) == [3], "what is small still fits"
-
-    limit_pages(journal, 1000)
-    places = journal.accept([entry("c"), entry("d", size=50_000), entry("e")], epoch=1)
-    assert [place is None for place in places] == [True, False, False]
-    assert ids_in(journal) == ["a", "b", "c", "d", "e"]
-    assert_is_sound(tmp_path / "journal.sqlite")
-
-
-FILL_THE_DISK = """
-import json, subprocess, sys
-from pathlib import Path
-from distrl.runtime.journal import Entry, Journal
-from distrl.runtime.safe_file import CannotWriteError
-
-disk = Path(sys.argv[1])
-subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(disk)], check=True)
-ballast = disk / "ballast"
-ballast.write_bytes(bytes(600_000))
-journal = Journal(disk / "journal")
-accepted, error = [], ""
-for number in range(1000):
-    batch = [Entry(id=f"{number}{half}", worker="w", versions=(0,), data=bytes(20_000)) for half in "ab"]
-    try:
-        journal.accept(batch, epoch=1)
-    except CannotWriteError as full:
-        error = str(full)
-        break
-    accepted += [entry.id for entry in batch]
-at_full = [name for _, name, _, _ in journal.read()]
-ballast.unlink()
-journal.accept(batch, epoch=1)
-journal.close()
-journal = Journal(disk / "journal")
-sound = journal._database.execute("PRAGMA integrity_check").fetchone()[0]
-after = [(name, len(data)) for _, name, _, data in journal.read()]
-last = [entry.id for entry in batch]
-print(json.dumps([error, accepted, at_full, sound, after, last]))
-"""
-
-
-def can_mount() -> bool:
-    """Whether a small disk of our own can be had here."""
-    if shutil.which("unshare") is None:
-        return False
-    attempt = ["unshare", "-rm", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]
-    return subprocess.run(attempt, capture_output=True).returncode == 0
-
-
-def test_a_disk_that_is_really_full_is_told_and_once_there_is_room_it_goes_on(tmp_path: Path) -> None:
-    if not can_mount():
-        pytest.skip("no small disk can be mounted here")
-    command = ["unshare", "-rm", sys.executable, "-c", FILL_THE_DISK, str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    error, accepted, at_full, sound, after, last = json.loads(done.stdout)
-    assert "full" in error or "I/O" in error
-    assert len(accepted) >= 10
-    assert at_full == accepted, "what was accepted, and no half of a batch"
-    assert after == [[id, 20_000] for id in accepted + last]
-    assert sound == "ok"
-
-
-def test_a_closed_journal_says_that_it_cannot_be_written(tmp_path: Path) -> None:
-    journal = Journal(tmp_path / "journal")
-    journal.close()
-    with pytest.raises(CannotWriteError, match="closed"):
-        journal.accept(entries("a"), epoch=1)
-
-
-@pytest.mark.parametrize("content", [b"my shopping list\n" * 100, b"SQLite format 3\x00" + bytes(100), b"\xff" * 5000])
-def test_a_file_that_is_no_database_is_the_users_mistake_and_stays_as_it_is(tmp_path: Path, content: bytes) -> None:
-    path = tmp_path / "journal"
-    path.write_bytes(content)
-    with pytest.raises(UserError, match=r"journal cannot be used: .+"):
-        Journal(path)
-    assert path.read_bytes() == content
-
-
-def test_a_place_where_no_file_can_be_is_the_users_mistake(tmp_path: Path) -> None:
-    for path in (tmp_path / "nowhere" / "journal", tmp_path):
-        with pytest.raises(UserError, match="cannot be used"):
-            Journal(path)
-
-
-# ---- processes that are killed
-
-ACCEPT_FOR_EVER = """
-import os, sys
-from pathlib import Path
-from distrl.runtime.journal import Entry, Journal
-
-journal, life = Journal(Path(sys.argv[1])), sys.argv[2]
-for number in range(10**9):
-    names = [f"{life}-{number}-{part}" for part in "abc"]
-    journal.accept([Entry(id=n, worker="w", versions=(0,), data=n.encode() * 500) for n in names], epoch=1)
-    os.write(1, f"{' '.join(names)}\\n".encode())
-"""
-
-
-def lines_until_killed(script: str, arguments: Sequence[object], rng: Random) -> list[str]:
-    """What a process wrote in whole lines until it was killed, some time after its first one."""
-    command = [sys.executable, "-c", script, *(str(argument) for argument in arguments)]
-    # Without a buffer, or what is in it when the first line has been read would be missing from the rest.
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0) as process:
-        assert process.stdout is not None
-        assert process.stderr is not None
-        first = process.stdout.readline()
-        if first:
-            time.sleep(rng.uniform(0.0, 0.15))
-            os.kill(process.pid, signal.SIGKILL)
-        written, errors = process.communicate()
-        assert process.returncode == -signal.SIGKILL, errors.decode()
-    return (first + written).decode().rpartition("\n")[0].splitlines()
-
-
-def test_what_was_accepted_survives_every_kill_exactly_once(tmp_path: Path) -> None:
-    path, rng, told = tmp_path / "journal", Random(5), list[str]()
-    for life in range(5):
-        lines = lines_until_killed(ACCEPT_FOR_EVER, [path, life], rng)
-        assert lines
-        told += [id for line in lines for id in line.split()]
-
-        journal = Journal(path)
-        kept = {id: data for _, id, _, data in journal.read()}
-        assert len(kept) == len(ids_in(journal)), "nothing twice"
-        assert set(told) <= set(kept), "nothing lost"
-        assert all(data == id.encode() * 500 for id, data in kept.items()), "nothing torn"
-        assert len(kept) % 3 == 0, "no part of a batch"
-        assert len(kept) - len(told) <= 3 * (life + 1), "at most the batch that was just accepted is not told of"
-        journal.close()
-    assert_is_sound(path)
-
-
-def test_what_is_let_go_is_still_recognised_and_takes_no_room(journal: Journal) -> None:
-    sent = [entry(f"t{n}", size=50_000) for n in range(1, 41)]
-    journal.accept(sent, epoch=1)
-    journal.let_go(30)
-    assert [position for position, _ in journal.after(0)] == list(range(31, 41))
-    assert ids_in(journal) == [e.id for e in sent]
-    assert journal.accept(sent[:1], epoch=1) == [None], "it was there, whatever is left of it"
-    journal.accept([entry(f"later{n}", size=50_000) for n in range(29)], epoch=1)
-    journal._database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    assert journal._file.path.stat().st_size < 42 * 52_000

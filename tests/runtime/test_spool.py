@@ -14,7 +14,7 @@ from distrl.core.errors import UserError
 from distrl.runtime.safe_file import CannotWriteError
 from distrl.runtime.spool import MAX_REFUSED, Parcel, Spool
 
-from .test_journal import assert_is_sound, lines_until_killed
+from .journals import assert_is_sound, lines_until_killed
 
 
 def parcel(id: str, *, size: int = 10) -> Parcel:
