@@ -131,8 +131,6 @@ def merge(tables: dict[str, Any], more: Tables) -> None:
 
 def run_one(wanted: dict[str, Any], out: Path, runtime: str, num_workers: int) -> None:
     """One training run; its curve is written when it ends."""
-    import torch
-
     import distrl
 
     def report(progress: Any) -> None:
@@ -143,12 +141,10 @@ def run_one(wanted: dict[str, Any], out: Path, runtime: str, num_workers: int) -
     if "outside" in wanted:
         from outside import curve_of
 
-        torch.set_num_threads(1)
         curve = curve_of(tables, **wanted["outside"], looks=LOOKS, tell=partial(tell, out))
     elif runtime == "local":
         curve = distrl.train(tables, run_dir=out.with_suffix(".run"), runtime="local", num_workers=num_workers).curve
     else:
-        torch.set_num_threads(1)
         curve = distrl.train(tables, listener=report).curve
     write_whole(out, {"curve": curve, **wanted, "total_s": round(time.monotonic() - started_s, 1), "by": by})
 

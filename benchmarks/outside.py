@@ -12,6 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from distrl.core.config import Config, config_of
 from distrl.core.types import Trajectory
 from distrl.runtime.api import evaluate, train
@@ -26,7 +28,8 @@ Tell = Callable[[int, float, float], None]
 
 
 def simulate(config: Config, during: Callable[[AsyncTraining], Awaitable[None]]) -> AsyncTraining:
-    """The run of a fleet in virtual time, with `during` beside it; nothing is left on disk."""
+    """The run of a fleet in virtual time, with `during` beside it, in one thread; nothing is left on disk."""
+    torch.set_num_threads(1)  # in which order numbers are summed depends on it
     with tempfile.TemporaryDirectory() as directory:
         run = RunDirectory(Path(directory) / "run")
         run.open(config)

@@ -53,14 +53,12 @@ def tables_of(system: str, suite: str, seed: int) -> dict[str, Any]:
 
 def run_one(system: str, suite: str, seed: int, out: Path, episodes: int) -> None:
     """One run, with its policy evaluated every so often beside the fleet's time."""
-    import torch
     from outside import measure, simulate
 
     from distrl.core.config import config_of
     from distrl.core.types import Outcome
     from distrl.runtime.asynchronous import AsyncTraining
 
-    torch.set_num_threads(1)
     tables = tables_of(system, suite, seed)
     config = config_of(tables)
     curve: list[dict[str, float]] = []
