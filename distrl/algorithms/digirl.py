@@ -12,7 +12,7 @@ from torch import Tensor, ones_like
 from distrl.algorithms.batch import Batch, Evaluation
 from distrl.algorithms.interface import Sampling
 from distrl.algorithms.losses import imitation_loss, trajectory_value_loss, value_loss
-from distrl.algorithms.metrics import advantage_metrics, detached, share, value_metrics
+from distrl.algorithms.metrics import advantage_metrics, detached, policy_metrics, share, value_metrics
 from distrl.algorithms.options import NonNegative, Share
 from distrl.algorithms.returns import doubly_robust_advantages, state_values, td_errors
 from distrl.algorithms.weights import better_than_expected
@@ -59,6 +59,7 @@ class DigiRL:
                 "trajectory_value_loss": outcome_loss,
                 "kept_share": share(kept_b),
                 "kept_step_share": share(kept_bt[batch.mask_bt]),
+                **policy_metrics(batch, evaluation),
                 **advantage_metrics(advantage_bt, batch.mask_bt),
                 **value_metrics(value_bs, outcome_bt, td_errors(batch, value_bs, gamma=1.0), batch.mask_bt),
             }

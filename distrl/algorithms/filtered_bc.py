@@ -9,7 +9,7 @@ from torch import Tensor, ones_like
 from distrl.algorithms.batch import Batch, Evaluation
 from distrl.algorithms.interface import Sampling
 from distrl.algorithms.losses import imitation_loss
-from distrl.algorithms.metrics import detached, share
+from distrl.algorithms.metrics import detached, policy_metrics, share
 
 
 class FilteredBC:
@@ -26,7 +26,7 @@ class FilteredBC:
         """The loss at the head of this file."""
         kept_b = batch.is_success_b > 0.5
         loss = imitation_loss(evaluation.log_prob_bt, batch.mask_bt & kept_b[:, None], batch.weight_b)
-        return loss, detached({"policy_loss": loss, "kept_share": share(kept_b)})
+        return loss, detached({"policy_loss": loss, "kept_share": share(kept_b), **policy_metrics(batch, evaluation)})
 
     def priorities(self, batch: Batch, evaluation: Evaluation) -> Tensor:
         """All the same."""

@@ -5,8 +5,19 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
+from distrl.algorithms.batch import Batch, Evaluation
+from distrl.algorithms.losses import masked_mean
+from distrl.algorithms.weights import importance_ratios
+
 LOW_RATIO = 0.3
 """Below it the policy has all but given up an action that it replays: a collapse shows here first."""
+
+
+def policy_metrics(batch: Batch, evaluation: Evaluation) -> dict[str, Tensor]:
+    """Entropy and ratios, for algorithms that use neither: how they change the policy can be compared all the same."""
+    ratio_bt = importance_ratios(evaluation.log_prob_bt, batch.behaviour_log_prob_bt)
+    entropy = masked_mean(evaluation.entropy_bt, batch.mask_bt, batch.weight_b)
+    return {"entropy": entropy, **ratio_metrics(ratio_bt, batch.mask_bt)}
 
 
 def ratio_metrics(ratio_bt: Tensor, mask_bt: Tensor) -> dict[str, Tensor]:

@@ -95,6 +95,8 @@ def test_all_mistakes_are_named_at_once() -> None:
         ("a_ride", "entropy_weight", -1),
         ("a_ride", "filter_quantile", 1.1),
         ("a_ride", "freshness_tau_versions", 0.0),
+        ("a_ride", "alpha", 0.002),
+        ("a_ride", "alpha", 11.0),
         pytest.param("a_ride", "w_td", 10**5000, id="a number too long to print"),
         ("a_ride", "w_td", "x" * 1000),
         ("ppo", "window_trajectories", 0),
