@@ -19,13 +19,22 @@ from matplotlib.ticker import PercentFormatter
 
 Row = dict[str, Any]
 KEY = ("suite", "split", "mode", "regime", "lag", "runtime", "bare", "episodes", "set")
-NAMES = {"a_ride": "A-RIDE", "digirl": "DigiRL", "filtered_bc": "filtered BC", "vtrace": "V-trace", "ppo": "PPO"}
+NAMES = {
+    "a_ride": "A-RIDE",
+    "digirl": "DigiRL",
+    "filtered_bc": "filtered BC",
+    "vtrace": "V-trace",
+    "ppo": "PPO",
+    "grpo": "GRPO",
+}
+COLOURS = {name: f"C{number}" for number, name in enumerate(NAMES.values())}
+"""Who has the same name has the same colour in every picture."""
 
 
 def label(algorithm: str) -> str:
     """An algorithm and its options in words: `a_ride:retrace=false` is A-RIDE without retrace."""
     name, _, options = algorithm.partition(":")
-    shown = NAMES.get(name, name.upper() if name == "grpo" else name)
+    shown = NAMES.get(name, name)
     parts = [f"without {key}" if value == "false" else f"{key} {value}" for key, _, value in pairs(options)]
     return f"{shown} {', '.join(parts)}".strip().replace("_", " ")
 
@@ -71,8 +80,9 @@ def draw(key: tuple[Any, ...], rows: list[Row], path: Path) -> None:
     figure = Figure(figsize=(7.2, 4.4), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
+    others = (f"C{number}" for number in range(len(NAMES), 99))
     for row in rows:
-        draw_curve(axes, row, axis)
+        draw_curve(axes, row, axis, COLOURS.get(name_of(row)) or next(others))
     axes.set(xlabel=f"{axis} of training" if axis == "minutes" else axis, ylabel="held-out success", ylim=(0, 1))
     axes.set_title(title(key))
     axes.yaxis.set_major_formatter(PercentFormatter(1.0))
@@ -81,12 +91,12 @@ def draw(key: tuple[Any, ...], rows: list[Row], path: Path) -> None:
     figure.savefig(path, dpi=110)
 
 
-def draw_curve(axes: Axes, row: Row, axis: str) -> None:
+def draw_curve(axes: Axes, row: Row, axis: str, colour: str) -> None:
     """One algorithm: mean and range over its seeds, at the evaluations that all of them made."""
     at = [point[axis] for point in row["curve"]]
     by_point = [[curve[i]["success"] for curve in row["curves"]] for i in range(len(at))]
-    (line,) = axes.plot(at, [statistics.mean(v) for v in by_point], marker="o", ms=3, label=name_of(row))
-    axes.fill_between(at, [min(v) for v in by_point], [max(v) for v in by_point], color=line.get_color(), alpha=0.15)
+    axes.plot(at, [statistics.mean(v) for v in by_point], marker="o", ms=3, color=colour, label=name_of(row))
+    axes.fill_between(at, [min(v) for v in by_point], [max(v) for v in by_point], color=colour, alpha=0.15)
 
 
 def table(rows: list[Row]) -> list[str]:
